@@ -1,0 +1,103 @@
+"""What kwis returns: small frozen records, arrays read-only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwis.typing import Bandwidth, Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BandwidthChoice:
+    """Outcome of a bandwidth selection.
+
+    Attributes
+    ----------
+    value
+        The chosen bandwidth: a number, or one per feature. ``inf`` says that smoothing over everything (WIS) predicts the
+        held-out weights best.
+    score
+        Cross-validated squared error at ``value``, in units of the squared weight.
+    end_points, end_scores
+        Where each start or local search ended, and its score there.
+    evaluations
+        Passes over the pairs that the search needed.
+    isolated
+        Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest rows.
+    """
+
+    value: Bandwidth
+    score: float
+    end_points: Floats
+    end_scores: Floats
+    evaluations: int
+    isolated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimate:
+    """Estimated value of a policy.
+
+    Attributes
+    ----------
+    value
+        The estimate; ``float(estimate)`` is the same number.
+    std_error
+        From the influence function; ``nan`` for a single row (or a single group).
+    n
+        Rows used.
+    effective_n
+        ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
+    influence
+        ``(n,)`` first-order effect of each row on the estimate; they sum to 0.
+    bandwidth
+        Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
+    """
+
+    name: str
+    value: float
+    std_error: float
+    n: int
+    effective_n: float
+    influence: Floats
+    bandwidth: Bandwidth | None = None
+    choice: BandwidthChoice | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Estimate({self.name}: {self.value:.6g} ± {self.std_error:.2g}, n={self.n}, effective_n={self.effective_n:.1f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interval:
+    """Confidence interval for the value of a policy, or for a difference of two.
+
+    Attributes
+    ----------
+    value
+        The point estimate the interval belongs to.
+    distribution
+        Estimates on the resamples, for bootstrap intervals.
+    bandwidth
+        For kernel estimators, whether the bandwidth was held ``"fixed"`` or ``"reselected"`` on every resample.
+    """
+
+    low: float
+    high: float
+    level: float
+    value: float
+    method: str
+    distribution: Floats | None = None
+    bandwidth: str | None = None
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __repr__(self) -> str:
+        return f"Interval([{self.low:.6g}, {self.high:.6g}], level={self.level:g}, {self.method})"

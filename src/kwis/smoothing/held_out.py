@@ -1,0 +1,59 @@
+"""Folds and scores of cross-validation, shared by every plan of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kwis.typing import Bandwidth, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """Rows of each fold. ``share`` weighs a row so that the score is the mean over folds of the fold means."""
+
+    labels: Ints
+    members: tuple[Ints, ...]
+    share: Floats
+
+    @classmethod
+    def of(cls, labels: Ints) -> Folds:
+        sizes = np.bincount(labels)
+        members = tuple(np.flatnonzero(labels == fold) for fold in range(sizes.size))
+        return cls(labels, members, 1.0 / (sizes.size * sizes[labels]))
+
+    def others(self, fold: int) -> Ints:
+        return np.flatnonzero(self.labels != fold)
+
+    def score_of_mean(self, weight: Floats) -> float:
+        """Score at an infinite bandwidth: each fold is predicted by the mean of the others."""
+        errors = [np.mean((weight[rows] - weight[self.others(fold)].mean()) ** 2) for fold, rows in enumerate(self.members)]
+        return float(np.mean(errors))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Cross-validated squared error, its gradient in ``log h`` and the number of rows without a neighbour."""
+
+    value: float
+    gradient: Floats
+    isolated: int = 0
+
+    @classmethod
+    def total(cls, parts: Sequence[Score]) -> Score:
+        return cls(
+            float(np.sum([part.value for part in parts])),
+            np.sum([part.gradient for part in parts], axis=0),
+            sum(part.isolated for part in parts),
+        )
+
+
+class CrossValidation(Protocol):
+    """How a plan of the engine answers for one set of contexts and folds."""
+
+    def score(self, weight: Floats, bandwidth: Bandwidth) -> Score: ...
+
+    def scan(self, weight: Floats, bandwidths: Floats) -> Floats: ...

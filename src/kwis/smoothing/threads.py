@@ -1,0 +1,60 @@
+"""One pool of threads for everything.
+
+The engine splits its work into row blocks of fixed size and hands them to Python threads; the compiled kernels and BLAS release
+the interpreter lock. BLAS itself is held to one thread meanwhile: two pools on the same cores slow each other down two- to fourfold.
+Blocks do not depend on the number of threads, and each is summed by one of them, so results have the same bits for any number.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+_state = threading.local()
+
+
+def default_threads() -> int:
+    """``KWIS_THREADS`` if set, else the cores this process may use."""
+    asked = os.environ.get("KWIS_THREADS", "")
+    return max(1, int(asked)) if asked.isdigit() else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def engine(threads: int | None = None) -> Iterator[None]:
+    """Hold BLAS at one thread and keep the pool open; nested uses share the outermost one."""
+    if getattr(_state, "pool", None) is not None:
+        yield
+        return
+    count = threads or default_threads()
+    with _blas().limit(limits=1), ThreadPoolExecutor(count) as pool:
+        _state.pool = pool
+        try:
+            yield
+        finally:
+            _state.pool = None
+
+
+def each_block(function: Callable[[Block], Result], blocks: Iterable[Block]) -> list[Result]:
+    """Results of ``function`` for every block, in the order of the blocks."""
+    with engine():
+        return list(_state.pool.map(function, blocks))
+
+
+def row_blocks(n: int, size: int) -> list[slice]:
+    """Consecutive slices of at most ``size`` rows."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

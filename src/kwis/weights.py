@@ -1,0 +1,107 @@
+"""The waist of the package: weighted interactions, all that an estimator ever sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.typing import ArrayLike, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class WeightedSample:
+    """Logged interactions with the importance weight of the policy to be evaluated.
+
+    Parameters
+    ----------
+    context
+        ``(n, d)`` numbers, used as given: see :func:`kwis.standardise`.
+    weight
+        ``w_i``: probability of the logged action under the policy evaluated, divided by its logged propensity.
+    reward
+        ``r_i``.
+    categorical
+        Columns of ``context`` that hold integer codes, compared for equality.
+    group
+        One label per row (a user, a session); resampling keeps the rows of a group together.
+    mass
+        How many interactions each row stands for, 1 unless the log was thinned; used in every sum.
+
+    Attributes
+    ----------
+    rows
+        Source row numbers, kept by :meth:`take`.
+    """
+
+    context: Floats
+    weight: Floats
+    reward: Floats
+    categorical: tuple[int, ...]
+    group: Ints | None
+    mass: Floats | None
+    rows: Ints
+
+    def __init__(
+        self,
+        *,
+        context: ArrayLike,
+        weight: ArrayLike,
+        reward: ArrayLike,
+        categorical: Iterable[int] | int = (),
+        group: Any = None,
+        mass: ArrayLike | None = None,
+    ) -> None:
+        clean = check.contexts(context)
+        n = clean.shape[0]
+        self._store(
+            context=clean,
+            weight=check.weights(weight, "weight", n),
+            reward=check.column(reward, "reward", n),
+            categorical=check.categorical_columns(categorical, clean),
+            group=None if group is None else check.labels(group, "group", n),
+            mass=None if mass is None else check.masses(mass, n),
+            rows=check.read_only(np.arange(n)),
+        )
+
+    def _store(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.weight.shape[0])
+
+    def take(self, rows: ArrayLike) -> WeightedSample:
+        """Sample of the given rows, in that order, repeats allowed."""
+        picked = np.asarray(rows)
+        new = object.__new__(WeightedSample)
+        new._store(
+            context=check.read_only(self.context[picked]),
+            weight=check.read_only(self.weight[picked]),
+            reward=check.read_only(self.reward[picked]),
+            categorical=self.categorical,
+            group=None if self.group is None else check.read_only(self.group[picked]),
+            mass=None if self.mass is None else check.read_only(self.mass[picked]),
+            rows=check.read_only(self.rows[picked]),
+        )
+        return new
+
+
+def effective_size(applied: Floats, mass: Floats | None = None) -> float:
+    """``(sum v)^2 / sum v^2``: how many equally weighted rows carry as much information as the weights ``v``."""
+    v = applied if mass is None else applied * mass
+    largest = v.max()
+    if largest == 0:
+        return 0.0
+    scaled = v / largest  # squares of huge weights would overflow
+    return float(scaled.sum() ** 2 / (scaled @ scaled))
+
+
+def safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Elementwise ratio, 0 wherever the numerator is 0, whatever the denominator."""
+    return np.divide(numerator, denominator, out=np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape)), where=numerator != 0)
