@@ -1,0 +1,38 @@
+# Everything runs in .venv, created here from any Python 3.11 or later: `make PYTHON=python3.13 test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: demo test test-all bench lint clean
+
+demo: $(VENV)/.installed-core
+	$(BIN)/python -m kwis.demo $(ARGS)
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# A stamp per set of extras, older than pyproject.toml when the requirements have changed.
+$(VENV)/.installed-core: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
