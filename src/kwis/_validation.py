@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.errors import InputError
+from kwis.errors import InputError, UnsupportedError
 from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 
 
@@ -104,7 +104,32 @@ def labels(value: Any, name: str, n: int, *, like: str = "context") -> Ints:
     return read_only(np.unique(array, return_inverse=True)[1])
 
 
-def categorical_columns(value: Any, context: Floats) -> tuple[int, ...]:
+def row_numbers(value: Any, n: int) -> Ints:
+    """Row numbers to take, at least one; a mask of n booleans will do."""
+    array = np.asarray(value)
+    if array.dtype.kind == "b" and array.shape == (n,):
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise InputError(f"`rows` must be at least one row number, got {_brief(array)}")
+    bad = (array < 0) | (array >= n)
+    if bad.any():
+        raise InputError(f"`rows` must be from 0 to {n - 1}, got {array[bad][0]}")
+    return array
+
+
+def two_draws(n: int, group: Ints | None) -> None:
+    """An interval needs spread, and a single row (or group) has none."""
+    count, what = (n, "rows") if group is None else (np.unique(group).size, "groups")
+    if count < 2:
+        raise UnsupportedError(f"`sample` must have at least 2 {what} for an interval, got {count}")
+
+
+def same_columns(at: Floats, d: int) -> None:
+    if at.shape[1] != d:
+        raise InputError(f"`at` must have as many columns as `context`, got {at.shape[1]} and {d}")
+
+
+def categorical_columns(value: Any, context: Floats, name: str = "context") -> tuple[int, ...]:
     """Sorted column numbers whose entries are integer codes."""
     d = context.shape[1]
     columns = [value] if isinstance(value, numbers.Integral) else list(value)
@@ -114,7 +139,7 @@ def categorical_columns(value: Any, context: Floats) -> tuple[int, ...]:
         codes = context[:, int(entry)]
         if (codes != np.rint(codes)).any():
             row = int(np.argmax(codes != np.rint(codes)))
-            raise InputError(f"`context` must hold integer codes in categorical column {entry}, got {codes[row]} at row {row}")
+            raise InputError(f"`{name}` must hold integer codes in categorical column {entry}, got {codes[row]} at row {row}")
     return tuple(sorted({int(entry) for entry in columns}))
 
 

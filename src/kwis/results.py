@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kwis.typing import Bandwidth, Floats
@@ -49,17 +50,17 @@ class Estimate:
     effective_n
         ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
     influence
-        ``(n,)`` first-order effect of each row on the estimate; they sum to 0.
+        ``(n,)`` first-order effect of each row on the estimate, times n; they sum to 0. None if the estimator gives none.
     bandwidth
         Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
     """
 
     name: str
     value: float
-    std_error: float
     n: int
-    effective_n: float
-    influence: Floats
+    std_error: float = math.nan
+    effective_n: float = math.nan
+    influence: Floats | None = None
     bandwidth: Bandwidth | None = None
     choice: BandwidthChoice | None = None
 

@@ -11,6 +11,9 @@ import numpy as np
 from kwis import _validation as check
 from kwis.typing import ArrayLike, Floats, Ints
 
+# Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
+_LARGEST_EXPONENT = 1000
+
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class WeightedSample:
@@ -29,7 +32,8 @@ class WeightedSample:
     group
         One label per row (a user, a session); resampling keeps the rows of a group together.
     mass
-        How many interactions each row stands for, 1 unless the log was thinned; used in every sum.
+        How many interactions each row stands for (the inverse of its sampling rate), 1 unless the log was thinned.
+        Every sum counts the row that many times; standard errors still treat it as one draw.
 
     Attributes
     ----------
@@ -76,16 +80,20 @@ class WeightedSample:
         """Number of rows."""
         return int(self.weight.shape[0])
 
-    def take(self, rows: ArrayLike) -> WeightedSample:
-        """Sample of the given rows, in that order, repeats allowed."""
-        picked = np.asarray(rows)
+    def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> WeightedSample:
+        """Sample of the given rows, in that order, repeats allowed.
+
+        ``group`` relabels the rows taken: a group drawn twice counts as two groups, which its own label cannot say.
+        """
+        picked = check.row_numbers(rows, self.n)
+        labels = self.group[picked] if group is None and self.group is not None else group
         new = object.__new__(WeightedSample)
         new._store(
             context=check.read_only(self.context[picked]),
             weight=check.read_only(self.weight[picked]),
             reward=check.read_only(self.reward[picked]),
             categorical=self.categorical,
-            group=None if self.group is None else check.read_only(self.group[picked]),
+            group=None if labels is None else check.labels(labels, "group", picked.size, like="rows"),
             mass=None if self.mass is None else check.read_only(self.mass[picked]),
             rows=check.read_only(self.rows[picked]),
         )
@@ -94,14 +102,31 @@ class WeightedSample:
 
 def effective_size(applied: Floats, mass: Floats | None = None) -> float:
     """``(sum v)^2 / sum v^2``: how many equally weighted rows carry as much information as the weights ``v``."""
-    v = applied if mass is None else applied * mass
-    largest = v.max()
+    largest = applied.max()
     if largest == 0:
         return 0.0
-    scaled = v / largest  # squares of huge weights would overflow
-    return float(scaled.sum() ** 2 / (scaled @ scaled))
+    v = applied / largest  # squares of huge weights would overflow
+    if mass is not None:
+        v = v * (mass / mass.max())
+    return float(v.sum() ** 2 / (v * v).sum())
+
+
+def balanced(weight: Floats, total: float) -> Floats:
+    """Weights times a power of two that keeps sums over ``total`` of them in range, for statistics that ignore the scale.
+
+    The power is exact, so ordinary numbers come out bit for bit the same. It centres the exponents: scaling to a largest
+    weight of 1 would lose a weight of 1e-300 beside one of 1e300, and with it a resample that holds only the former.
+    """
+    positive = weight[weight > 0]
+    if positive.size == 0:
+        return weight
+    _, exponents = np.frexp([positive.min(), positive.max()])
+    centre = -int(exponents.sum()) // 2
+    room = _LARGEST_EXPONENT - int(np.ceil(np.log2(total))) - int(exponents[1])
+    return np.ldexp(weight, min(centre, room))
 
 
 def safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Elementwise ratio, 0 wherever the numerator is 0, whatever the denominator."""
-    return np.divide(numerator, denominator, out=np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape)), where=numerator != 0)
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    return np.divide(numerator, denominator, out=np.zeros(shape), where=numerator != 0)

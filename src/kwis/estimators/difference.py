@@ -1,0 +1,102 @@
+"""The difference of two estimates on the same rows, as an estimator like any other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.errors import InputError
+from kwis.estimators.influence import standard_error
+from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples
+from kwis.estimators.resampling import resamples
+from kwis.results import Estimate
+from kwis.typing import ArrayLike, Floats, Ints
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedSample:
+    """Two samples of the same interactions, weighted for two policies; resampling takes the same rows of both."""
+
+    a: WeightedSample
+    b: WeightedSample
+
+    def __post_init__(self) -> None:
+        if self.a.n != self.b.n:
+            raise InputError(f"`sample_b` must have the rows of `sample_a`, got {self.b.n} for {self.a.n} rows")
+        for name in ("rows", "group", "mass"):
+            row = _first_difference(getattr(self.a, name), getattr(self.b, name))
+            if row is not None:
+                raise InputError(f"`sample_b` must have the {name} of `sample_a`, got a difference at row {row}")
+
+    @property
+    def n(self) -> int:
+        """Number of rows, the same in both."""
+        return self.a.n
+
+    @property
+    def group(self) -> Ints | None:
+        """Labels of the rows, the same in both."""
+        return self.a.group
+
+    def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> PairedSample:
+        """The given rows of both samples."""
+        return PairedSample(self.a.take(rows, group=group), self.b.take(rows, group=group))
+
+
+def _first_difference(a: Any, b: Any) -> int | None:
+    if a is None and b is None:
+        return None
+    differs = np.ones(1, dtype=bool) if a is None or b is None else a != b
+    return int(np.argmax(differs)) if differs.any() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``first`` on the first sample of a pair, minus ``second`` on the second.
+
+    The two are the same estimator until a bandwidth is selected: each sample has its own.
+    """
+
+    first: Estimator[WeightedSample]
+    second: Estimator[WeightedSample]
+
+    @property
+    def name(self) -> str:
+        """How results and messages call it."""
+        return f"difference of {self.first.name}"
+
+    @property
+    def selects_bandwidth(self) -> bool | None:
+        """Whether a bandwidth depends on the sample; None if there is no bandwidth at all."""
+        return self.first.selects_bandwidth if isinstance(self.first, KernelEstimator) else None
+
+    def held(self, sample: PairedSample) -> Self:
+        """The same with the bandwidth selected on each sample."""
+        if not isinstance(self.first, KernelEstimator) or not isinstance(self.second, KernelEstimator):
+            return self
+        return replace(self, first=self.first.held(sample.a), second=self.second.held(sample.b))
+
+    def estimate(self, sample: PairedSample) -> Estimate:
+        """Difference of the two values; its standard error knows that the rows are shared."""
+        a, b = self.first.estimate(sample.a), self.second.estimate(sample.b)
+        influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
+        return Estimate(
+            name=self.name,
+            value=a.value - b.value,
+            n=sample.n,
+            std_error=math.nan if influence is None else standard_error(influence, sample.group),
+            effective_n=min(a.effective_n, b.effective_n),
+            influence=influence,
+        )
+
+    def resampled(self, sample: PairedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B)."""
+        a = resamples(self.first, sample.a, counts, influence=influence)
+        b = resamples(self.second, sample.b, counts, influence=influence)
+        effect = None if a.influence is None or b.influence is None else a.influence - b.influence
+        return Resamples(a.values - b.values, effect)

@@ -1,0 +1,118 @@
+"""Importance sampling normalised by the local mean weight: the paper's estimator."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.estimators.local import locally_normalised, whole_sums
+from kwis.estimators.protocol import Resamples
+from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.kernels import RBF, Kernel, as_kernel
+from kwis.results import BandwidthChoice, Estimate
+from kwis.typing import Bandwidth, Floats, Ints, Seed
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWIS:
+    """``mean(r_i w_i / m_i)`` with ``m_i`` the kernel average of the weights around context ``i``, itself included.
+
+    An infinite bandwidth gives WIS, a vanishing one State-WIS.
+
+    Parameters
+    ----------
+    bandwidth
+        A number, one per feature (an infinite entry drops that feature), or ``"cv"``: selected on the sample by
+        cross-validation, see :func:`kwis.select_bandwidth`.
+    kernel
+        A :class:`kwis.Kernel` or the name of one.
+    normalised
+        Divide by ``mean(w_i / m_i)``: removes a bias of the plain form that grows with the rewards, and keeps the estimate within
+        their range.
+    per_feature, folds, rng
+        How ``"cv"`` selects: one bandwidth per feature or one for all, the number of folds, the seed of the folds.
+    """
+
+    bandwidth: Any = "cv"
+    _: KW_ONLY
+    kernel: Kernel = RBF
+    per_feature: bool = False
+    normalised: bool = False
+    rng: Seed = 0
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", as_kernel(self.kernel))
+        if isinstance(self.bandwidth, str):
+            if self.bandwidth != "cv":
+                raise InputError(f'`bandwidth` must be positive numbers or "cv", got {self.bandwidth!r}')
+        else:
+            checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
+            object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
+
+    @property
+    def name(self) -> str:
+        """How results and messages call it."""
+        return "normalised-kernel-wis" if self.normalised else "kernel-wis"
+
+    @property
+    def selects_bandwidth(self) -> bool:
+        """Whether the bandwidth depends on the sample."""
+        return isinstance(self.bandwidth, str)
+
+    def held(self, sample: WeightedSample) -> Self:
+        """The same estimator with the bandwidth it selects on ``sample``."""
+        return replace(self, bandwidth=self._select(sample).value) if self.selects_bandwidth else self
+
+    def estimate(self, sample: WeightedSample) -> Estimate:
+        """Value of the policy."""
+        if not self.selects_bandwidth:
+            return ratio_estimate(self, sample, bandwidth=self._bandwidth(sample))
+        choice = self._select(sample)
+        return ratio_estimate(replace(self, bandwidth=choice.value), sample, bandwidth=choice.value, choice=choice)
+
+    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B), local means included and the bandwidth held."""
+        return ratio_resamples(self.held(sample), sample, counts, influence)
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
+        """Weights divided by the kernel average of the weights around them."""
+        from kwis.smoothing import kernel_products
+
+        bandwidth = self._bandwidth(sample)
+        if np.isinf(bandwidth).all():
+            return locally_normalised(sample.weight, counts, whole_sums)
+        return locally_normalised(
+            sample.weight, counts, lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
+        )
+
+    def _bandwidth(self, sample: WeightedSample) -> Bandwidth:
+        return check.bandwidth(self.bandwidth, sample.context.shape[1])
+
+    def _select(self, sample: WeightedSample) -> BandwidthChoice:
+        from kwis.bandwidth import select_bandwidth
+
+        return select_bandwidth(
+            sample.context,
+            sample.weight,
+            folds=self.folds,
+            per_feature=self.per_feature,
+            kernel=self.kernel,
+            categorical=sample.categorical,
+            group=fold_groups(sample),
+            rng=self.rng,
+        )
+
+
+def fold_groups(sample: WeightedSample) -> Ints | None:
+    """Rows that must share a fold: groups, and copies of a row, which would predict each other perfectly."""
+    _, first, source = np.unique(sample.rows, return_index=True, return_inverse=True)
+    if first.size == sample.n:
+        return sample.group
+    labels = np.arange(sample.n) if sample.group is None else sample.group
+    return labels[first][source]

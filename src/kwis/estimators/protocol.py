@@ -1,0 +1,68 @@
+"""What an estimator is, to everything that uses one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+
+from kwis.results import Estimate
+from kwis.typing import ArrayLike, Floats, Ints
+
+
+class Sample(Protocol):
+    """What resampling needs to know of a sample: ``WeightedSample``, or a pair of them."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def group(self) -> Ints | None: ...
+
+    def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> Self: ...
+
+
+S = TypeVar("S", bound=Sample)
+S_contra = TypeVar("S_contra", bound=Sample, contravariant=True)
+
+
+class Estimator(Protocol[S_contra]):
+    """One number, its standard error and the influence of every row, from a sample.
+
+    ``estimate`` is all that intervals need. The protocols below are optional: ``ResampledEstimator`` is a faster road to the
+    same numbers, ``KernelEstimator`` says that there is a bandwidth to hold or to select anew.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def estimate(self, sample: S_contra, /) -> Estimate: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """An estimator on B resamples: ``values`` (B,), and if asked for ``influence`` (n, B), 0 on rows not drawn.
+
+    A value is ``nan`` where the resample has no estimate (every row drawn has weight 0).
+    """
+
+    values: Floats
+    influence: Floats | None = None
+
+
+@runtime_checkable
+class ResampledEstimator(Protocol):
+    """Redoes the whole statistic on many resamples at once: ``counts[i, b]`` is how often row i is in resample b."""
+
+    def resampled(self, sample: Any, counts: Floats, *, influence: bool = False) -> Resamples: ...
+
+
+@runtime_checkable
+class KernelEstimator(Protocol):
+    """Has a bandwidth: given, or selected from the sample (``selects_bandwidth``)."""
+
+    @property
+    def selects_bandwidth(self) -> bool | None: ...
+
+    def held(self, sample: Any, /) -> Any:
+        """The same estimator with its bandwidth held at what it would select on ``sample``."""
+        ...

@@ -1,0 +1,136 @@
+"""The one form all estimators have: weighted sums of rewards over a count or over the sum of the weights applied.
+
+With ``c_i`` how often row i counts (its mass, times its count in a resample) and ``v_i`` the weight the estimator applies to it,
+
+- plain: ``sum c_i v_i r_i / sum c_i``;
+- normalised: ``sum c_i v_i r_i / sum c_i v_i``.
+
+An estimator is therefore a rule for ``v``; values, influence, standard errors and resamples follow from it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.errors import InputError
+from kwis.estimators.influence import standard_error
+from kwis.estimators.protocol import Resamples
+from kwis.results import BandwidthChoice, Estimate
+from kwis.typing import Bandwidth, Floats
+from kwis.weights import WeightedSample, effective_size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Applied:
+    """Weights an estimator applies on B resamples.
+
+    Attributes
+    ----------
+    weight
+        ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; 0 on rows not drawn.
+    reaction
+        Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives, with respect to
+        the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only.
+    """
+
+    weight: Floats
+    reaction: Callable[[Floats], Floats] | None = None
+
+
+class Rule(Protocol):
+    """Which weights an estimator applies to a sample whose rows count ``counts`` (n, B) times, mass included."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def normalised(self) -> bool: ...
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied: ...
+
+
+def ratio_estimate(
+    rule: Rule, sample: WeightedSample, *, bandwidth: Bandwidth | None = None, choice: BandwidthChoice | None = None
+) -> Estimate:
+    """Estimate under a rule on the sample itself."""
+    statistics = _statistics(rule, sample, np.ones((sample.n, 1)), with_influence=True)
+    value = float(statistics.values[0])
+    if np.isnan(value):
+        raise InputError(f"`weight` must be positive in at least one row for {rule.name}, got 0.0 in all {sample.n} rows")
+    if np.isinf(value):
+        raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
+    influence = read_only(statistics.influence[:, 0])
+    return Estimate(
+        name=rule.name,
+        value=value,
+        n=sample.n,
+        std_error=standard_error(influence, sample.group),
+        effective_n=effective_size(statistics.applied[:, 0], sample.mass),
+        influence=influence,
+        bandwidth=bandwidth,
+        choice=choice,
+    )
+
+
+def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influence: bool) -> Resamples:
+    """Estimates under a rule on resamples, the weights applied worked out anew on each."""
+    statistics = _statistics(rule, sample, counts, with_influence=influence)
+    return Resamples(statistics.values, statistics.influence if influence else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Statistics:
+    values: Floats
+    applied: Floats
+    influence: Floats
+
+
+def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_influence: bool) -> _Statistics:
+    counted = counts if sample.mass is None else counts * sample.mass[:, None]
+    # Rewards of at most 1: their products with the largest weights then stay in range, and a power of two is exact.
+    scale = int(np.frexp(np.abs(sample.reward).max())[1])
+    reward = np.ldexp(sample.reward, -scale)
+    with np.errstate(all="ignore"):
+        applied = rule.applied(sample, counted)
+        total = counted.sum(axis=0)
+        loads, load = _sums(counted, applied.weight, reward)
+        values = loads / (load if rule.normalised else total)
+        if rule.normalised or applied.reaction is not None:
+            values[load == 0] = np.nan
+        influence: Floats = np.empty((0, 0))
+        if with_influence:
+            share = total / load if rule.normalised else np.ones_like(total)
+            influence = _influence(rule, reward, counted, applied, values, share)
+            # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
+            influence *= counts.sum(axis=0) / total
+            if sample.mass is not None:
+                influence *= sample.mass[:, None]
+            influence = np.ldexp(influence, scale, out=influence)
+        return _Statistics(np.ldexp(values, scale), applied.weight, influence)
+
+
+def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:
+    """``sum c v r`` and ``sum c v``; numpy's own loops, because the bits of BLAS depend on its number of threads."""
+    if weight.shape[1] == 1:
+        return np.einsum("ib,i->b", counted, weight[:, 0] * reward), np.einsum("ib,i->b", counted, weight[:, 0])
+    loads = counted * weight
+    return np.einsum("ib,i->b", loads, reward), loads.sum(axis=0)
+
+
+def _influence(rule: Rule, reward: Floats, counted: Floats, applied: Applied, values: Floats, share: Floats) -> Floats:
+    """Derivative of each value with respect to the count of each row, times the total count.
+
+    The normalised form is the plain one for rewards less the value, divided by the mean of the weights applied.
+    """
+    influence = (reward[:, None] - values if rule.normalised else reward[:, None]) * (applied.weight * share)
+    if applied.reaction is not None:
+        influence += applied.reaction(counted * influence)
+    if not rule.normalised:
+        influence -= values
+    influence[counted == 0] = 0.0
+    return influence

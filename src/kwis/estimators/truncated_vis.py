@@ -1,0 +1,54 @@
+"""Importance sampling with weights cut off at a cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.estimators.protocol import Resamples
+from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.results import Estimate
+from kwis.typing import Floats
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedVIS:
+    """Mean of ``min(w_i, cap) r_i``: trades the rare huge weight for a bias towards 0.
+
+    Parameters
+    ----------
+    cap
+        A number, or ``"ionides"`` for ``sqrt(n)`` (the paper's CLPD VIS), n the interactions the sample stands for. Its
+        influence values take the cap as given, as n is.
+    """
+
+    name: ClassVar[str] = "truncated-vis"
+    normalised: ClassVar[bool] = False
+
+    cap: float | str = "ionides"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.cap, str) and self.cap != "ionides":
+            raise InputError(f'`cap` must be a positive number or "ionides", got {self.cap!r}')
+        if not isinstance(self.cap, str):
+            object.__setattr__(self, "cap", check.positive(self.cap, "cap"))
+
+    def estimate(self, sample: WeightedSample) -> Estimate:
+        """Value of the policy, 0 if every weight is 0."""
+        return ratio_estimate(self, sample)
+
+    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B)."""
+        return ratio_resamples(self, sample, counts, influence)
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
+        """Weights up to the cap, which differs between resamples of different size (groups, masses)."""
+        cap = np.sqrt(counts.sum(axis=0)) if isinstance(self.cap, str) else np.array([self.cap])
+        if (cap == cap[0]).all():
+            cap = cap[:1]
+        return Applied(np.minimum(sample.weight[:, None], cap))

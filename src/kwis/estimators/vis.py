@@ -1,0 +1,32 @@
+"""Vanilla importance sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kwis.estimators.protocol import Resamples
+from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.results import Estimate
+from kwis.typing import Floats
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True)
+class VIS:
+    """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest."""
+
+    name: ClassVar[str] = "vis"
+    normalised: ClassVar[bool] = False
+
+    def estimate(self, sample: WeightedSample) -> Estimate:
+        """Value of the policy, 0 if every weight is 0."""
+        return ratio_estimate(self, sample)
+
+    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B)."""
+        return ratio_resamples(self, sample, counts, influence)
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:  # noqa: ARG002 - the same whatever is drawn
+        """The weights themselves."""
+        return Applied(sample.weight[:, None])

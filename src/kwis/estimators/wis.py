@@ -1,0 +1,32 @@
+"""Weighted (self-normalised) importance sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kwis.estimators.protocol import Resamples
+from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.results import Estimate
+from kwis.typing import Floats
+from kwis.weights import WeightedSample, balanced
+
+
+@dataclass(frozen=True, slots=True)
+class WIS:
+    """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range."""
+
+    name: ClassVar[str] = "wis"
+    normalised: ClassVar[bool] = True
+
+    def estimate(self, sample: WeightedSample) -> Estimate:
+        """Value of the policy."""
+        return ratio_estimate(self, sample)
+
+    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B), normaliser included."""
+        return ratio_resamples(self, sample, counts, influence)
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
+        """The weights, up to a factor that cancels."""
+        return Applied(balanced(sample.weight, float(counts.sum(axis=0).max()))[:, None])

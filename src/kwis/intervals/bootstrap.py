@@ -1,0 +1,128 @@
+"""The bootstrap: redo the whole statistic on resampled rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError, KwisWarning, UnsupportedError
+from kwis.estimators.influence import draw_sums, resampled_errors
+from kwis.estimators.protocol import Estimator, KernelEstimator, S
+from kwis.estimators.resampling import resamples, resamples_by_taking
+from kwis.intervals import endpoints
+from kwis.intervals.draws import count_chunks
+from kwis.results import Estimate, Interval
+from kwis.typing import Floats, Seed
+
+METHODS = ("bca", "percentile", "studentised")
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Bootstrap interval: rows (or whole groups) are drawn with replacement and everything is estimated anew.
+
+    Normalisers and kernel averages included, which is what makes the interval of a self-normalised estimate [1, 1] when every
+    reward is 1.
+
+    Parameters
+    ----------
+    replicates
+        Number of resamples.
+    method
+        ``"bca"`` (bias-corrected and accelerated), ``"percentile"`` or ``"studentised"``.
+    reselect
+        Select the bandwidth of ``KernelWIS("cv")`` on every resample, instead of once on the sample. Slow; the interval then also
+        carries the uncertainty of the selection.
+    """
+
+    replicates: int = 1000
+    method: str = "bca"
+    reselect: bool = False
+
+    def __post_init__(self) -> None:
+        check.whole(self.replicates, "replicates", 2)
+        check.one_of(self.method, "method", METHODS)
+
+    def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
+        """Interval at the given level, with the distribution it was read from."""
+        level, generator = check.level(level), check.generator(rng)
+        check.two_draws(sample.n, sample.group)
+        selects = estimator.selects_bandwidth if isinstance(estimator, KernelEstimator) else None
+        anew = bool(selects and self.reselect)
+        if selects and not anew:
+            estimator = cast(KernelEstimator, estimator).held(sample)
+        estimate = estimator.estimate(sample)
+        values, errors = self._replicate(estimator, sample, generator, anew)
+        low, high = self._ends(estimator, sample, estimate, values, errors, level)
+        return Interval(
+            low=low,
+            high=high,
+            level=level,
+            value=estimate.value,
+            method=f"bootstrap-{self.method}",
+            distribution=check.read_only(values),
+            bandwidth=None if selects is None else "reselected" if anew else "fixed",
+        )
+
+    def _replicate(self, estimator: Estimator[S], sample: S, rng: np.random.Generator, anew: bool) -> tuple[Floats, Floats]:
+        """Values on the resamples, and their standard errors if the method needs them."""
+        run, studentised = resamples_by_taking if anew else resamples, self.method == "studentised"
+        values, errors = [], []
+        for counts in count_chunks(sample.n, sample.group, self.replicates, rng):
+            part = run(estimator, sample, counts, influence=studentised)
+            values.append(part.values)
+            if studentised:
+                if part.influence is None:
+                    raise UnsupportedError(f"`estimator` must give influence for a studentised interval, got none from {estimator.name}")
+                errors.append(resampled_errors(part.influence, counts, sample.group))
+        return _defined(np.concatenate(values), np.concatenate(errors) if errors else np.empty(0))
+
+    def _ends(
+        self, estimator: Estimator[S], sample: S, estimate: Estimate, values: Floats, errors: Floats, level: float
+    ) -> tuple[float, float]:
+        if self.method == "percentile":
+            return endpoints.percentile(values, level)
+        if self.method == "studentised":
+            return endpoints.studentised(values, errors, estimate.value, estimate.std_error, level)
+        influence = _jackknife(estimator, sample) if estimate.influence is None else draw_sums(estimate.influence, sample.group)
+        return endpoints.bca(values, estimate.value, endpoints.acceleration_of(influence), level)
+
+
+def _defined(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Leave out resamples without an estimate, and say so."""
+    missing = np.isnan(values)
+    count = int(missing.sum())
+    if 2 * count > values.size:
+        raise UnsupportedError(
+            f"`weight` must be positive in more rows for a bootstrap, got {count} of {values.size} resamples without any"
+        )
+    if count:
+        warnings.warn(
+            f"{count} of {values.size} resamples hold no row of positive weight and are left out; the interval may be too short",
+            KwisWarning,
+            stacklevel=4,
+        )
+    return values[~missing], errors[~missing] if errors.size else errors
+
+
+def _jackknife(estimator: Estimator[S], sample: S) -> Floats:
+    """Influence of each draw by leaving it out, for an estimator that gives no influence values."""
+    labels = np.arange(sample.n) if sample.group is None else sample.group
+    values = []
+    for label in np.unique(labels):
+        try:
+            values.append(estimator.estimate(sample.take(np.flatnonzero(labels != label))).value)
+        except InputError:
+            values.append(math.nan)
+    left_out = np.array(values)
+    if np.isnan(left_out).any():
+        raise UnsupportedError(
+            f"`sample` must have an estimate without any one of its rows for a BCa interval, got none from {estimator.name} without row "
+            f"{int(np.argmax(np.isnan(left_out)))}"
+        )
+    return left_out.mean() - left_out

@@ -1,0 +1,36 @@
+"""Resampling with replacement, as counts per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kwis.typing import Floats, Ints
+
+_CHUNK_CELLS = 1 << 22  # 32 MB of counts at a time
+_BATCH_CELLS = 1 << 17  # random row numbers drawn together, small enough to be counted in cache
+
+
+def count_chunks(n: int, group: Ints | None, replicates: int, rng: np.random.Generator, cells: int = _CHUNK_CELLS) -> Iterator[Floats]:
+    """Counts ``(n, b)`` of each row in b resamples, until there are ``replicates`` of them; whole groups are drawn.
+
+    Row numbers are drawn resample by resample, so the counts do not depend on the size of the chunks.
+    """
+    codes = None if group is None else np.unique(group, return_inverse=True)[1]
+    units = n if codes is None else int(codes.max()) + 1
+    chunks = -(-replicates // max(1, min(replicates, cells // n)))
+    for size in np.diff(np.linspace(0, replicates, chunks + 1).astype(int)):
+        counts = _draw(units, int(size), rng)
+        yield counts if codes is None else counts[codes]
+
+
+def _draw(units: int, replicates: int, rng: np.random.Generator) -> Floats:
+    counts = np.empty((units, replicates))
+    step = max(1, _BATCH_CELLS // units)
+    for start in range(0, replicates, step):
+        batch = min(step, replicates - start)
+        picks = rng.integers(units, size=(batch, units))
+        picks += units * np.arange(batch)[:, None]
+        counts[:, start : start + batch] = np.bincount(picks.ravel(), minlength=batch * units).reshape(batch, units).T
+    return counts
