@@ -146,6 +146,16 @@ def test_weights_of_very_different_size_keep_their_digits():
         close_gradient(got.gradient, want.gradient, want.value)
 
 
+def test_weights_may_be_centred():
+    codes, weight, folds = sample((3, 4, 3), n=120, seed=4)
+    weight = weight - weight.mean()
+    ours, plain = plans(codes, folds)
+    for bandwidth in (0.01, 1.0, unequal(0.01, 3), unequal(0.6, 3)):
+        got, want = ours.score(weight, bandwidth), plain.score(weight, bandwidth)
+        assert got.value == pytest.approx(want.value, rel=1e-12)
+        close_gradient(got.gradient, want.gradient, want.value)
+
+
 @pytest.mark.parametrize("vectors", [1, 3, 41])
 @pytest.mark.parametrize("bandwidth", [1e-3, 0.7, np.array([0.5, np.inf, 2.0])])
 def test_kernel_products_are_those_of_the_blocked_plan(vectors, bandwidth):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -148,20 +149,13 @@ def kernel_products(points: Scaled, vectors: Floats) -> Floats:
 class LatticeCV:
     """Held-out predictions and their error, all columns categorical.
 
-    Attributes
-    ----------
-    nearest
-        Hamming distance from each row to the nearest row of the other folds.
-    count
-        ``(columns + 1, n)`` rows of the other folds by their distance beyond ``nearest``.
+    Sums by distance are kept between evaluations: those of the rows for good, those of the weights until other weights come.
     """
 
     geometry: Geometry
     lattice: Lattice
     folds: Folds
-    nearest: Ints
-    count: Floats
-    _latest: list[tuple[Floats, Floats]] = field(default_factory=list, repr=False, compare=False)
+    _kept: dict[str, tuple[Any, Floats]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def fits(geometry: Geometry, folds: Folds) -> bool:
@@ -174,10 +168,7 @@ class LatticeCV:
 
     @classmethod
     def of(cls, geometry: Geometry, folds: Folds) -> LatticeCV:
-        lattice = Lattice.of(geometry.codes)
-        count = _by_distance_from_rows(lattice, folds, None)
-        nearest = np.argmax(count > 0, axis=0)
-        return cls(geometry, lattice, folds, nearest, _from(nearest, count))
+        return cls(geometry, Lattice.of(geometry.codes), folds)
 
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
@@ -189,11 +180,11 @@ class LatticeCV:
         return np.array([self.score(weight, float(h)).value for h in bandwidths])
 
     def _shared_score(self, weight: Floats, penalty: float) -> Score:
-        sums = self._weight_by_distance(weight)
+        count, sums = self._by_distance(weight)
         steps = np.arange(len(sums))
         powers = math.exp(-penalty) ** steps  # counted from the nearest rows, the first is 1 whatever the bandwidth
         slopes = 2 * penalty * steps * powers  # in log h, for log rho = -1/h^2
-        total, total_slope = np.einsum("pk,kn->pn", [powers, slopes], self.count)
+        total, total_slope = np.einsum("pk,kn->pn", [powers, slopes], count)
         weighted, weighted_slope = np.einsum("pk,kn->pn", [powers, slopes], sums)
         predicted = weighted / total
         residual = weight - predicted
@@ -201,14 +192,29 @@ class LatticeCV:
         gradient = -2 * np.sum(pull * (weighted_slope - predicted * total_slope) / total)
         return Score(float(np.sum(pull * residual)), np.array([gradient]))
 
-    def _weight_by_distance(self, weight: Floats) -> Floats:
-        """Like ``count``, of the weights; kept for the evaluations at other bandwidths that follow."""
-        for known, sums in self._latest:
-            if np.array_equal(known, weight):
-                return sums
-        sums = _from(self.nearest, _by_distance_from_rows(self.lattice, self.folds, weight))
-        self._latest[:] = [(weight.copy(), sums)]
-        return sums
+    def _by_distance(self, weight: Floats) -> tuple[Floats, Floats]:
+        """For each row, number and sum of weights of the other folds' rows by their distance beyond the nearest: ``(columns + 1, n)``."""
+        if "count" not in self._kept:
+            count = self._by_distance_from_zero(None)
+            nearest = np.argmax(count > 0, axis=0)
+            self._kept["count"] = nearest, _from(nearest, count)
+        nearest, count = self._kept["count"]
+        known, sums = self._kept.get("weight", (None, count))
+        if known is None or not np.array_equal(known, weight):
+            sums = _from(nearest, self._by_distance_from_zero(weight))
+            self._kept["weight"] = weight.copy(), sums
+        return count, sums
+
+    def _by_distance_from_zero(self, weight: Floats | None) -> Floats:
+        lattice, folds = self.lattice, self.folds
+        result = np.empty((len(lattice.shape) + 1, len(lattice.cell)))
+
+        def block(fold: int) -> None:
+            held_out = folds.members[fold]
+            result[:, held_out] = lattice.sums_by_distance(lattice.sums(folds.others(fold), weight))[:, lattice.cell[held_out]]
+
+        each_block(block, range(len(folds.members)))
+        return result
 
     def _feature_score(self, weight: Floats, penalty: Floats) -> Score:
         def block(fold: int) -> Score:
@@ -229,23 +235,11 @@ class LatticeCV:
             for column in reversed(range(len(penalty))):
                 adjoint, slopes[column] = sweeps[column].backward(adjoint, values[column])
             # Where all neighbours differ in a column its slope cancels to rounding errors, which a huge penalty must not magnify.
-            noise = 8 * np.finfo(np.float64).eps * (np.abs(push) @ weighted)
+            noise = 8 * np.finfo(np.float64).eps * np.abs(push * weighted).sum()
             slopes[(np.abs(slopes) <= noise) & (penalty > _SAFE_PENALTY)] = 0.0
             return Score(float(pull @ residual), -2 * penalty * slopes)  # d penalty / d log h = -2 penalty
 
         return Score.total(each_block(block, range(len(self.folds.members))))
-
-
-def _by_distance_from_rows(lattice: Lattice, folds: Folds, weight: Floats | None) -> Floats:
-    """``(columns + 1, n)``: for each row, sums over the rows of the other folds at each Hamming distance."""
-    result = np.empty((len(lattice.shape) + 1, len(lattice.cell)))
-
-    def block(fold: int) -> None:
-        held_out = folds.members[fold]
-        result[:, held_out] = lattice.sums_by_distance(lattice.sums(folds.others(fold), weight))[:, lattice.cell[held_out]]
-
-    each_block(block, range(len(folds.members)))
-    return result
 
 
 def _from(nearest: Ints, sums: Floats) -> Floats:
