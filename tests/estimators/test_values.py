@@ -1,0 +1,123 @@
+"""Values, influence and standard errors against the slow twins."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kwis
+from tests.estimators.catalogue import CASES, Case, kernel_similarity, label, some_sample
+from tests.reference import estimators as twin
+
+
+def masses(sample):
+    return [1.0] * sample.n if sample.mass is None else sample.mass.tolist()
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+@pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
+class TestTwins:
+    def test_the_value_is_that_of_the_twin(self, case, mass):
+        sample = some_sample(mass=mass)
+        assert case.estimator.estimate(sample).value == pytest.approx(case.value(sample, masses(sample)), rel=1e-12)
+
+    def test_the_influence_is_the_derivative_in_the_mass(self, case, mass):
+        sample = some_sample(mass=mass)
+        slopes = twin.numerical_influence(lambda trial: case.value(sample, trial), masses(sample))
+        np.testing.assert_allclose(case.estimator.estimate(sample).influence, slopes, atol=1e-7)
+
+    def test_the_influence_sums_to_zero(self, case, mass):
+        influence = case.estimator.estimate(some_sample(mass=mass)).influence
+        assert abs(influence.sum()) < 1e-11 * np.abs(influence).sum()
+
+    def test_the_standard_error_is_that_of_the_influence(self, case, mass):
+        for groups in (0, 4):
+            sample = some_sample(mass=mass, groups=groups)
+            estimate = case.estimator.estimate(sample)
+            group = None if sample.group is None else sample.group.tolist()
+            assert estimate.std_error == pytest.approx(twin.standard_error(estimate.influence.tolist(), group), rel=1e-12)
+
+    def test_the_effective_size_is_that_of_the_weights_applied(self, case, mass):
+        sample = some_sample(mass=mass)
+        expected = twin.effective_size(case.applied(sample, masses(sample)), masses(sample))
+        assert case.estimator.estimate(sample).effective_n == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
+def test_the_formulas_of_the_influence_hold(normalised, mass):
+    sample = some_sample(mass=mass)
+    lists = sample.context.tolist(), sample.weight.tolist(), sample.reward.tolist()
+    formulas = twin.local_influence(*lists, masses(sample), kernel_similarity(0.8), normalised)
+    estimate = kwis.KernelWIS(0.8, normalised=normalised).estimate(sample)
+    np.testing.assert_allclose(estimate.influence, twin.row_influence(formulas, masses(sample)), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplace", "matern32", "matern52", "epanechnikov"])
+def test_every_kernel_takes_mixed_columns(kernel):
+    rng = np.random.default_rng(3)
+    context = np.column_stack([rng.normal(size=15), rng.integers(3, size=15)])
+    sample = kwis.WeightedSample(context=context, weight=rng.exponential(size=15), reward=rng.random(15), categorical=[1])
+    case = Case(kwis.KernelWIS([1.5, 0.9], kernel=kernel), kernel_similarity([1.5, 0.9], kernel, (1,)))
+    assert case.estimator.estimate(sample).value == pytest.approx(case.value(sample, [1.0] * 15), rel=1e-12)
+
+
+def test_a_hand_made_example_has_its_hand_made_values():
+    # Two states; weights 1, 3 in the first and 2, 0 in the second, rewards 1, 0, 1, 1.
+    sample = kwis.WeightedSample(context=[[0], [0], [5], [5]], weight=[1, 3, 2, 0], reward=[1, 0, 1, 1])
+    assert kwis.VIS().estimate(sample).value == pytest.approx(3 / 4)
+    assert kwis.TruncatedVIS().estimate(sample).value == pytest.approx(3 / 4)  # the cap is sqrt(4), and the row above it has reward 0
+    assert kwis.TruncatedVIS(cap=1).estimate(sample).value == pytest.approx(2 / 4)
+    assert kwis.WIS().estimate(sample).value == pytest.approx(3 / 6)
+    assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 1) / 4)
+    assert kwis.StateWIS(normalised=True).estimate(sample).value == pytest.approx((1 / 2 + 2) / (1 / 2 + 3 / 2 + 2))
+    k = math.exp(-0.5)
+    near, far = (4 + 2 * k) / (2 + 2 * k), (2 + 4 * k) / (2 + 2 * k)
+    assert kwis.KernelWIS(5).estimate(sample).value == pytest.approx((1 / near + 2 / far) / 4)
+
+
+def test_wis_has_its_textbook_influence():
+    sample = some_sample()
+    estimate = kwis.WIS().estimate(sample)
+    np.testing.assert_allclose(estimate.influence, sample.weight * (sample.reward - estimate.value) / sample.weight.mean(), atol=1e-12)
+
+
+def test_one_row_has_a_value_but_no_standard_error():
+    sample = kwis.WeightedSample(context=[[0.0]], weight=[2.0], reward=[3.0])
+    for case in CASES:
+        if np.ndim(getattr(case.estimator, "bandwidth", 0)) == 0:
+            estimate = case.estimator.estimate(sample)
+            assert estimate.value == pytest.approx(3.0 * min(2.0, case._cap(sample)) if not local(case) else 3.0)
+            assert math.isnan(estimate.std_error)
+            assert estimate.effective_n == 1
+
+
+def local(case):
+    return case.self_normalised or case.similarity is not None
+
+
+def test_one_group_has_no_standard_error():
+    sample = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[2.0, 1.0], reward=[3.0, 1.0], group=["a", "a"])
+    assert math.isnan(kwis.WIS().estimate(sample).std_error)
+
+
+def test_rows_of_one_group_each_are_rows():
+    sample = some_sample(20)
+    alone = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=sample.reward, group=np.arange(20)[::-1])
+    assert kwis.WIS().estimate(alone).std_error == pytest.approx(kwis.WIS().estimate(sample).std_error, rel=1e-14)
+
+
+def test_an_estimate_is_a_number_and_says_what_it_is():
+    estimate = kwis.KernelWIS(0.8, normalised=True).estimate(some_sample())
+    assert float(estimate) == estimate.value
+    assert estimate.name == "normalised-kernel-wis"
+    assert estimate.bandwidth == 0.8
+    assert repr(estimate).startswith("Estimate(normalised-kernel-wis: ")
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.influence[0] = 0.0
+
+
+def test_states_are_compared_by_value_over_all_columns():
+    context = [[0.0, 1.0], [-0.0, 1.0], [0.0, 1.0 + 1e-15], [0.0, 1.0]]
+    sample = kwis.WeightedSample(context=context, weight=[1, 2, 5, 3], reward=[1, 1, 1, 0])
+    assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 2 + 1) / 4)

@@ -1,0 +1,122 @@
+"""Slow twins of the estimators: Python loops straight from the formulas, nothing imported from the package.
+
+``mass[i]`` says how many interactions row i stands for. Values are functions of it, so influence values are numerical derivatives
+as well as formulas.
+"""
+
+import math
+
+
+def profile(kernel, q):
+    if kernel == "rbf":
+        return math.exp(-0.5 * q)
+    if kernel == "laplace":
+        return math.exp(-math.sqrt(q))
+    if kernel == "matern32":
+        return (1 + math.sqrt(3 * q)) * math.exp(-math.sqrt(3 * q))
+    if kernel == "matern52":
+        s = math.sqrt(5 * q)
+        return (1 + s + s * s / 3) * math.exp(-s)
+    if kernel == "epanechnikov":
+        return max(1 - q, 0.0)
+    raise ValueError(kernel)
+
+
+def kernel_between(x, y, bandwidth, kernel="rbf", categorical=()):
+    """Product of a radial kernel of the numeric columns and a factor exp(-1/h^2) per categorical mismatch."""
+    q, factor = 0.0, 1.0
+    for column, (a, b) in enumerate(zip(x, y, strict=True)):
+        h = bandwidth[column] if hasattr(bandwidth, "__len__") else bandwidth
+        if column in categorical:
+            if a != b and not math.isinf(h):
+                factor *= math.exp(-1 / h**2)
+        elif not math.isinf(h):
+            q += ((a - b) / h) ** 2
+    return profile(kernel, q) * factor
+
+
+def same_state(x, y):
+    return 1.0 if all(a == b for a, b in zip(x, y, strict=True)) else 0.0
+
+
+def vis(weight, reward, mass):
+    return sum(c * w * r for w, r, c in zip(weight, reward, mass, strict=True)) / sum(mass)
+
+
+def truncated_vis(weight, reward, mass, cap):
+    return vis([min(w, cap) for w in weight], reward, mass)
+
+
+def wis(weight, reward, mass):
+    top = sum(c * w * r for w, r, c in zip(weight, reward, mass, strict=True))
+    return top / sum(c * w for w, c in zip(weight, mass, strict=True))
+
+
+def local_ratios(context, weight, mass, similarity):
+    """``w_i / m_i`` with ``m_i`` the mean weight around row i, itself included; 0 where the weight is 0."""
+    ratios = []
+    for x, w in zip(context, weight, strict=True):
+        near = near_weight = 0.0
+        for y, v, c in zip(context, weight, mass, strict=True):
+            k = similarity(x, y)
+            near += c * k
+            near_weight += c * k * v
+        ratios.append(w * near / near_weight if w > 0 else 0.0)
+    return ratios
+
+
+def local_wis(context, weight, reward, mass, similarity, normalised):
+    ratios = local_ratios(context, weight, mass, similarity)
+    top = sum(c * t * r for t, r, c in zip(ratios, reward, mass, strict=True))
+    return top / (sum(c * t for t, c in zip(ratios, mass, strict=True)) if normalised else sum(mass))
+
+
+def local_influence(context, weight, reward, mass, similarity, normalised):
+    """The formulas of the influence function, in units of interactions (not yet of rows)."""
+    n, total = len(weight), sum(mass)
+    k = [[similarity(x, y) for y in context] for x in context]
+    near = [sum(k[i][j] * mass[j] for j in range(n)) for i in range(n)]
+    mean = [sum(k[i][j] * mass[j] * weight[j] for j in range(n)) / near[i] for i in range(n)]
+    t = [weight[i] / mean[i] if weight[i] > 0 else 0.0 for i in range(n)]
+    plain = sum(mass[i] * t[i] * reward[i] for i in range(n)) / total
+    share = sum(mass[i] * t[i] for i in range(n)) / total
+    x = [r - plain / share for r in reward] if normalised else list(reward)
+    v = [mass[i] * x[i] * t[i] / near[i] for i in range(n)]
+    u = [v[i] / mean[i] if v[i] != 0 else 0.0 for i in range(n)]
+    influence = []
+    for j in range(n):
+        pull = sum(k[i][j] * v[i] for i in range(n)) - weight[j] * sum(k[i][j] * u[i] for i in range(n))
+        influence.append((x[j] * t[j] + pull) / share if normalised else x[j] * t[j] - plain + pull)
+    return influence
+
+
+def row_influence(influence, mass):
+    """From interactions to rows: a row of mass c has c times the influence, and rows are n, not sum(mass)."""
+    scale = len(mass) / sum(mass)
+    return [scale * c * value for c, value in zip(mass, influence, strict=True)]
+
+
+def numerical_influence(value_of, mass, step=1e-5):
+    """``n mass_j d value / d mass_j`` by central differences."""
+    n, slopes = len(mass), []
+    for j in range(n):
+        up, down = list(mass), list(mass)
+        up[j] += step * mass[j]
+        down[j] -= step * mass[j]
+        slopes.append(n * (value_of(up) - value_of(down)) / (2 * step))
+    return slopes
+
+
+def standard_error(influence, group=None):
+    n = len(influence)
+    totals = {}
+    for row, value in enumerate(influence):
+        label = row if group is None else group[row]
+        totals[label] = totals.get(label, 0.0) + value
+    draws = len(totals)
+    return math.sqrt(sum(value**2 for value in totals.values()) * draws / (draws - 1)) / n
+
+
+def effective_size(applied, mass):
+    loads = [v * c for v, c in zip(applied, mass, strict=True)]
+    return sum(loads) ** 2 / sum(v * v for v in loads)

@@ -1,0 +1,53 @@
+"""Slow twins of the intervals: Python loops, nothing imported from the package."""
+
+import math
+from statistics import NormalDist
+
+NORMAL = NormalDist()
+
+
+def quantile(values, share):
+    """Linear interpolation between order statistics."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def percentile_ends(values, level):
+    return quantile(values, (1 - level) / 2), quantile(values, (1 + level) / 2)
+
+
+def bca_ends(values, value, influence, level):
+    """Efron's BCa with the acceleration from influence values of independent draws."""
+    below = sum(1.0 if v < value else 0.5 if v == value else 0.0 for v in values)
+    z0 = NORMAL.inv_cdf(below / len(values))
+    a = sum(x**3 for x in influence) / (6 * sum(x**2 for x in influence) ** 1.5)
+    ends = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        z = z0 + NORMAL.inv_cdf(tail)
+        ends.append(quantile(values, NORMAL.cdf(z0 + z / (1 - a * z))))
+    return tuple(ends)
+
+
+def studentised_ends(values, errors, value, std_error, level):
+    pivots = [(v - value) / e for v, e in zip(values, errors, strict=True)]
+    low, high = percentile_ends(pivots, level)
+    return value - high * std_error, value - low * std_error
+
+
+def bernstein_reach(terms, span, level):
+    """Maurer and Pontil's theorem 4 for each side at half the error probability."""
+    n = len(terms)
+    pairs = sum((terms[i] - terms[j]) ** 2 for i in range(n) for j in range(i + 1, n))
+    variance = pairs / (n * (n - 1))
+    delta = (1 - level) / 2
+    return math.sqrt(2 * variance * math.log(2 / delta) / n) + 7 * span * math.log(2 / delta) / (3 * (n - 1))
+
+
+def group_totals(influence, group):
+    totals = {}
+    for value, label in zip(influence, group, strict=True):
+        totals[label] = totals.get(label, 0.0) + value
+    return list(totals.values())
