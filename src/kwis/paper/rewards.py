@@ -1,0 +1,74 @@
+"""Rewards of a logged bandit made from a classification table, and the two values a policy has under them.
+
+A reward is noisy when logged. The paper measures errors against the value without the noise (``published``); what an estimator can
+recover is the value of the rewards as logged (``expected``). Both are reported everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from kwis.errors import InputError
+from kwis.paper.vae import Autoencoder
+from kwis.typing import Floats, Ints
+
+NOISE = 0.1
+Noise = Literal["flip", "lost"]
+Rule = Literal["closeness", "distance"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewards:
+    """Reward of every action in every row, before noise.
+
+    Parameters
+    ----------
+    table
+        ``(n, n_actions)``, in [0, 1], 1 for the right action.
+    noise
+        What happens to one logged reward in ten: ``flip`` makes it ``1 - r``, ``lost`` makes it 0.
+    """
+
+    table: Floats
+    noise: Noise = "flip"
+
+    def observed(self, rows: Ints, action: Ints, uniform: Floats) -> Floats:
+        """Rewards as logged; ``uniform`` in [0, 1) decides which are disturbed."""
+        clean = self.table[rows, action]
+        disturbed = 1.0 - clean if self.noise == "flip" else np.zeros_like(clean)
+        return np.where(uniform > NOISE, clean, disturbed)
+
+    def value(self, probabilities: Floats, rows: Ints) -> float:
+        """Value of a policy over ``rows``, without noise: the ``published`` truth."""
+        return float(np.einsum("na,na->n", probabilities[rows], self.table[rows]).mean())
+
+    def expected(self, published: Floats | float) -> Floats | float:
+        """Value of the rewards as logged, from the value without noise: the ``expected`` truth."""
+        return NOISE + (1 - 2 * NOISE) * published if self.noise == "flip" else (1 - NOISE) * published
+
+
+def single_action(label: Ints, n_actions: int) -> Rewards:
+    """1 for the right action, 0 for any other, one in ten flipped."""
+    return Rewards((label[:, None] == np.arange(n_actions)).astype(np.float64))
+
+
+def continuous(autoencoder: Autoencoder, label: Ints, n_actions: int, rule: Rule = "closeness", noise: Noise = "lost") -> Rewards:
+    """Rewards from distances in latent space to the mean code of each class, relative to the largest of the row.
+
+    As printed, section 3.2.5 pays a wrong action the ``distance`` to its class, and the text flips one reward in ten. The published
+    numbers say otherwise, and the defaults follow them. Paying the distance gives the best logging policy a mean logged reward of 0.82
+    or more and no pair of Gibbs policies further than 0.2 apart, against 0.75 and 22 pairs published; and the paper's heatmap pays 9
+    better than 6 where 3 is right. ``closeness``, one minus the relative distance, agrees with all three. The published errors of 0.054
+    to 0.059 are then those of rewards ``lost``; flips would give about 0.02.
+    """
+    if rule not in ("closeness", "distance"):
+        raise InputError(f"`rule` must be closeness or distance, got {rule!r}")
+    centres = np.stack([autoencoder.latent[label == action].mean(axis=0) for action in range(n_actions)])
+    distance = np.linalg.norm(autoencoder.latent[:, None, :] - centres, axis=2)
+    relative = distance / distance.max(axis=1, keepdims=True)
+    table = 1.0 - relative if rule == "closeness" else relative
+    table[np.arange(label.size), label] = 1.0
+    return Rewards(table, noise)
