@@ -1,0 +1,165 @@
+"""Raw columns of a log, the same whichever library, file or database they came from.
+
+Every source ends as one of four kinds of column, so that the same log gives the same numbers from everywhere:
+
+========  =============================================  ======================
+kind      values                                         missing is
+========  =============================================  ======================
+number    int64 (uint64 where needed) or float64         NaN
+boolean   0.0 and 1.0                                    NaN
+text      integer codes into the sorted ``levels``       -1; empty text counts
+date      ``datetime64[us]``, UTC where there is a zone  NaT
+========  =============================================  ======================
+
+Text that is an ISO date in every row is a date: CSV, JSON and SQLite have no dates of their own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+
+from kwis.typing import Ints
+
+Kind = Literal["number", "boolean", "text", "date"]
+Label = str | int | float | bool
+Array = np.ndarray[Any, Any]
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|\+00(:?00)?)?)?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One raw column; the module says what each kind holds."""
+
+    kind: Kind
+    values: Array
+    levels: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def missing(self) -> Array:
+        """True where the row has no value."""
+        if self.kind == "text":
+            return np.asarray(self.values < 0)
+        if self.kind == "date":
+            return np.isnat(self.values)
+        return np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self), dtype=bool)
+
+    def take(self, rows: Ints) -> Column:
+        return replace(self, values=self.values[rows])
+
+    def natural(self) -> Array:
+        """Values as a user expects them: text as Python strings (``None`` where missing), yes/no without gaps as bool."""
+        if self.kind == "text":
+            return np.array([*self.levels, None], dtype=object)[self.values]
+        if self.kind == "boolean" and not self.missing.any():
+            return self.values.astype(bool)
+        return self.values
+
+    def coded(self) -> tuple[Ints, tuple[Label, ...]]:
+        """Codes into the sorted distinct labels, -1 where missing; whole numbers become ``int``."""
+        if self.kind == "text":
+            return self.values, self.levels
+        present = ~self.missing
+        distinct, inverse = np.unique(self.values[present], return_inverse=True)
+        codes = np.full(len(self), -1, dtype=np.int64)
+        codes[present] = inverse
+        return codes, tuple(_label(value, self.kind) for value in distinct)
+
+
+def _label(value: Any, kind: Kind) -> Label:
+    if kind == "boolean":
+        return bool(value)
+    if kind == "date":
+        return str(value)
+    return int(value) if value.dtype.kind in "iu" or float(value).is_integer() else float(value)
+
+
+def object_array(items: Sequence[Any]) -> Array:
+    """One-dimensional array of Python objects, even where these are lists of equal length."""
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def column_of(array: Array) -> Column:
+    """Column from a one-dimensional array, masked or not; TypeError for entries that are no value of a table."""
+    hidden = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    data = np.ma.getdata(array)
+    kind = data.dtype.kind
+    if kind in "OUS":
+        items = data.tolist()
+        return column_of_items(items if hidden is None else [None if gone else item for item, gone in zip(items, hidden, strict=True)])
+    if kind == "M":
+        dates = data.astype("datetime64[us]")
+        return Column("date", dates if hidden is None else np.where(hidden, np.datetime64("NaT", "us"), dates))
+    if kind == "m":
+        data = data / np.timedelta64(1, "s")
+    if hidden is not None and hidden.any():
+        data = np.where(hidden, np.nan, data)
+    if kind in "iu" and data.dtype.kind in "iu":
+        fits = kind == "i" or not len(data) or data.max() < 2**63
+        return Column("number", data.astype(np.int64 if fits else np.uint64))
+    return Column("boolean" if kind == "b" else "number", data.astype(np.float64))
+
+
+def column_of_items(items: Sequence[Any]) -> Column:
+    """Column from Python objects, by what they all are; a mixture of numbers and text is text."""
+    present = [item for item in items if not _absent(item)]
+    if present and all(isinstance(item, bool | np.bool_) for item in present):
+        return Column("boolean", np.array([np.nan if _absent(item) else float(item) for item in items]))
+    if not present or all(isinstance(item, numbers.Real | Decimal) for item in present):
+        if (
+            len(present) == len(items)
+            and present
+            and all(isinstance(item, numbers.Integral) and abs(int(item)) < 2**63 for item in present)
+        ):
+            return Column("number", np.array([int(item) for item in present], dtype=np.int64))
+        return Column("number", np.array([np.nan if _absent(item) else float(item) for item in items], dtype=np.float64))
+    if all(isinstance(item, dt.date | np.datetime64) for item in present):
+        return Column("date", np.array([None if _absent(item) else _moment(item) for item in items], dtype="datetime64[us]"))
+    if all(isinstance(item, dt.time) for item in present):
+        return Column("number", np.array([np.nan if _absent(item) else _seconds(item) for item in items]))
+    if any(isinstance(item, list | tuple | dict | set | bytearray | memoryview | np.ndarray) for item in present):
+        raise TypeError("not a value of a table")
+    return _text([None if _absent(item) else item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item) for item in items])
+
+
+def _absent(item: Any) -> bool:
+    if item is None or type(item).__name__ in ("NAType", "NaTType", "MaskedConstant"):
+        return True
+    return (isinstance(item, float | np.floating) and bool(item != item)) or (isinstance(item, np.datetime64) and bool(np.isnat(item)))
+
+
+def _moment(item: Any) -> Any:
+    if isinstance(item, dt.datetime) and item.tzinfo is not None:
+        return item.astimezone(dt.UTC).replace(tzinfo=None)
+    return item
+
+
+def _seconds(item: dt.time) -> float:
+    return item.hour * 3600.0 + item.minute * 60 + item.second + item.microsecond / 1e6
+
+
+def _text(items: Sequence[str | None]) -> Column:
+    seen: dict[str, int] = {}
+    codes = np.array([-1 if not item else seen.setdefault(item, len(seen)) for item in items], dtype=np.int64)
+    if seen and all(_ISO_DATE.fullmatch(level) for level in seen):
+        try:
+            moments = np.array([re.sub(r"(Z|\+00(:?00)?)$", "", level) for level in seen] + ["NaT"], dtype="datetime64[us]")
+            return Column("date", moments[codes])
+        except ValueError:  # the shape of a date, but no such day
+            pass
+    levels = sorted(seen)
+    order = np.empty(len(seen) + 1, dtype=np.int64)
+    order[[seen[level] for level in levels]] = np.arange(len(levels))
+    order[-1] = -1
+    return Column("text", order[codes], tuple(levels))

@@ -1,0 +1,77 @@
+"""Results of SQL queries on DuckDB and SQLite databases, opened for reading only.
+
+SQLite is read through Python's own module: DuckDB would first have to download an extension.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from kwis.columns import object_array
+from kwis.errors import InputError
+from kwis.io.duck import clear_errors, connect, first_line, query_table
+from kwis.table import Table, table_of
+
+
+def database_kind(path: str) -> str | None:
+    """``"sqlite"`` or ``"duckdb"`` by the first bytes of the file, None for anything else."""
+    if not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        start = file.read(16)
+    if start.startswith(b"SQLite format 3"):
+        return "sqlite"
+    return "duckdb" if start[8:12] == b"DUCK" else None
+
+
+def read_database(path: str, kind: str, query: str | None) -> Table:
+    """Result of ``query`` on the database file."""
+    if kind == "sqlite":
+        source = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            return read_sqlite(source, _given(query, lambda: _sqlite_tables(source)))
+        finally:
+            source.close()
+    with clear_errors(f"cannot open {path!r}"):
+        connection = connect(path)
+    with connection:
+        return query_table(connection, _given(query, lambda: _duckdb_tables(connection)), "`query` failed")
+
+
+def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
+    """Result of ``query`` on an open SQLite connection."""
+    try:
+        cursor = connection.execute(query)
+        rows = cursor.fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as failure:
+        raise InputError(f"`query` failed: {first_line(failure)}") from None
+    if cursor.description is None:
+        raise InputError(f"`query` failed: `query` must be a SELECT, got {query!r}")
+    names = [str(entry[0]) for entry in cursor.description]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return table_of([(name, object_array(list(values))) for name, values in zip(names, columns, strict=True)])
+
+
+def _given(query: str | None, tables: Any) -> str:
+    if query is not None:
+        return query
+    names = tables()
+    known = f"its tables are {', '.join(names)}" if names else "it has no tables"
+    raise InputError(f"`query` must be given to read from a database, such as 'SELECT * FROM {names[0] if names else 'log'}'; {known}")
+
+
+def _sqlite_tables(connection: sqlite3.Connection) -> list[str]:
+    try:
+        return [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")]
+    except sqlite3.Error as failure:
+        raise InputError(f"cannot read the database: {first_line(failure)}") from None
+
+
+def _duckdb_tables(connection: Any) -> list[str]:
+    rows = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY table_name").fetchall()
+    return [str(name) for (name,) in rows]

@@ -1,0 +1,104 @@
+"""CSV files, read strictly: a row with too many or too few cells is an error, never a guess.
+
+The first line names the columns; the separator (comma, semicolon, tab or bar) is the one that splits it most. A column is
+numeric if every cell is a number, empty, or one of the usual words for a gap; numbers with leading zeros are labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kwis.errors import InputError
+from kwis.io.duck import listed, literal, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+_GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+_PROBLEMS = {
+    "MISSING COLUMNS": "too few cells",
+    "TOO MANY COLUMNS": "too many cells",
+    "UNQUOTED VALUE": "a quotation mark that is never closed or closed too early",
+    "LINE SIZE OVER MAXIMUM": "a line that is too long",
+    "INVALID ENCODING": "text that is not UTF-8",
+    "INVALID UNICODE": "text that is not UTF-8",
+}
+
+
+def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
+    """Create the table ``log`` from CSV files that all have the same first line."""
+    names, separator = _header(paths[0])
+    for path in paths[1:]:
+        if _header(path)[0] != names:
+            raise InputError(f"files must have the same columns, and those of {path!r} differ from those of {paths[0]!r}")
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    connection.execute(
+        f"CREATE TEMP TABLE cells AS SELECT * FROM read_csv({listed(paths)}, auto_detect=false, header=true, delim={literal(separator)}, "
+        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true)"
+    )
+    _refuse_broken_rows(connection, len(names))
+    expressions = [f"{expression} AS {quoted(name)}" for name, expression in zip(names, _typed(connection, len(names)), strict=True)]
+    connection.execute(f"CREATE TEMP VIEW log AS SELECT {', '.join(expressions)} FROM cells")
+
+
+def _header(path: str) -> tuple[list[str], str]:
+    """Column names and separator; every name must be there once."""
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            first = lines.readline()
+    except (UnicodeDecodeError, OSError, EOFError):
+        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
+    if "\0" in first:
+        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not")
+    names, separator = max(((next(csv.reader([first], delimiter=mark), []), mark) for mark in ",;\t|"), key=lambda split: len(split[0]))
+    if not any(name.strip() for name in names):
+        raise InputError(f"`source` must name its columns in the first line, and {path!r} does not")
+    names = [name.strip() or f"column{i}" for i, name in enumerate(names)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"column names must be unique, got {name!r} twice in {path!r}")
+    return names, separator
+
+
+def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> None:
+    broken = connection.execute(
+        "SELECT e.line, e.error_type, s.file_path FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) ORDER BY file_id, line LIMIT 1"
+    ).fetchone()
+    if broken is None:
+        return
+    line, error, path = broken
+    problem = _PROBLEMS.get(str(error), str(error).lower())
+    raise InputError(f"{path!r} must have {width} cells in every row, got {problem} at row {line - 2} (line {line})")
+
+
+def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
+    """SQL expression of each column: whole numbers, numbers, yes/no, or the text as it is."""
+    gaps = ", ".join(literal(gap) for gap in _GAPS)
+    counts = []
+    for i in range(width):
+        cell = f"c{i}"
+        number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
+        counts += [
+            f"count({cell})",
+            f"count(*) FILTER ({number} AND NOT regexp_matches({cell}, '^[+-]?0[0-9]'))",
+            f"count(*) FILTER (regexp_full_match({cell}, '[+-]?[0-9]{{1,18}}'))",
+            f"count(*) FILTER ({cell} IN ({gaps}))",
+            f"count(*) FILTER (lower({cell}) IN ('true', 'false'))",
+        ]
+    found = connection.execute(f"SELECT {', '.join(counts)} FROM cells").fetchone()
+    assert found is not None  # an aggregate always has a row
+    return [_expression(f"c{i}", *found[5 * i : 5 * i + 5]) for i in range(width)]
+
+
+def _expression(cell: str, filled: int, numeric: int, whole: int, gaps: int, yes_no: int) -> str:
+    if numeric and numeric == whole == filled:
+        return f"CAST({cell} AS BIGINT)"
+    if numeric and numeric + gaps == filled:
+        return f"TRY_CAST({cell} AS DOUBLE)"
+    if yes_no and yes_no + gaps == filled:
+        return f"TRY_CAST({cell} AS BOOLEAN)"
+    return cell

@@ -1,0 +1,114 @@
+"""What DuckDB is asked to do: run a query and hand over its columns; its errors come out as one sentence of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kwis.errors import InputError
+from kwis.table import Table, table_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+_AS_IS = {
+    "boolean",
+    "tinyint",
+    "smallint",
+    "integer",
+    "bigint",
+    "utinyint",
+    "usmallint",
+    "uinteger",
+    "ubigint",
+    "float",
+    "double",
+    "varchar",
+}
+_AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
+_AS_TEXT = {"enum", "uuid"}
+_AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}
+
+
+def connect(database: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """Connection to a database file, opened for reading only, or to a new one in memory."""
+    import duckdb
+
+    return duckdb.connect(database, read_only=database != ":memory:")
+
+
+@contextmanager
+def clear_errors(doing: str) -> Iterator[None]:
+    """Turn an error of DuckDB into one sentence: what could not be done, and its own first line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as failure:
+        raise InputError(f"{doing}: {first_line(failure)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{doing}: it is not UTF-8") from None
+
+
+def first_line(failure: Exception) -> str:
+    """The gist of a longer message, without its class and without a full stop."""
+    lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
+    text = re.sub(r"^[A-Z][A-Za-z ]* (Error|Exception): ", "", lines[0]) if lines else type(failure).__name__
+    return text.rstrip(".!")
+
+
+def quoted(name: str) -> str:
+    """SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(paths: Sequence[str]) -> str:
+    """SQL list of paths, none of which DuckDB will take for a pattern."""
+    return "[" + ", ".join(literal("".join(f"[{c}]" if c in "*?[" else c for c in path)) for path in paths) + "]"
+
+
+def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str) -> Table:
+    """Result of a query as a table, in its row order; nested records become columns ``outer.inner``."""
+    with clear_errors(doing):
+        relation = connection.sql(query)
+    if relation is None:
+        raise InputError(f"{doing}: `query` must be a SELECT, got {query!r}")
+    twice = [name for i, name in enumerate(relation.columns) if name in relation.columns[:i]]
+    if twice:
+        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    wanted: list[tuple[str, str]] = []
+    opaque: list[str] = []
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        _expand(name, quoted(name), kind, wanted, opaque)
+    if not wanted:
+        raise InputError(f"{doing}: there is no column of numbers, text, dates or yes/no values")
+    with clear_errors(doing):
+        fetched = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted))).fetchnumpy()
+    table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
+    return Table(columns=table.columns, blocks=table.blocks, opaque=(*table.opaque, *opaque))
+
+
+def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]], opaque: list[str]) -> None:
+    """Expressions whose results NumPy can hold, one per plain column, several for a record."""
+    if kind.id in _AS_IS or (kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER):
+        wanted.append((name, expression))
+    elif kind.id in _AS_NUMBER:
+        wanted.append((name, f"CAST({expression} AS DOUBLE)"))
+    elif kind.id in _AS_TEXT:
+        wanted.append((name, f"CAST({expression} AS VARCHAR)"))
+    elif kind.id in _AS_SECONDS:
+        wanted.append((name, f"epoch({expression})"))
+    elif kind.id == "date" or kind.id.startswith("timestamp"):
+        wanted.append((name, f"make_timestamp(epoch_us({expression}))"))  # UTC, whatever the zone of the session
+    elif kind.id == "struct":
+        for inner, inner_kind in kind.children:
+            _expand(f"{name}.{inner}", f"struct_extract({expression}, {literal(inner)})", inner_kind, wanted, opaque)
+    else:
+        opaque.append(name)

@@ -1,0 +1,72 @@
+"""CSV, Parquet and JSON lines: one file, a list or pattern of files, or a folder. DuckDB does the reading.
+
+Several files are read in the order of their names and must have the same columns.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+from kwis.errors import InputError
+from kwis.io.delimited import create_from_csv
+from kwis.io.duck import clear_errors, connect, listed, query_table
+from kwis.table import Table
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".dsjson": "dsjson",
+}
+JSON_OPTIONS = "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0"
+
+
+def format_of(path: str) -> str | None:
+    """What a path holds, by its suffix; a compressed file counts as what it holds."""
+    name = path.lower().removesuffix(".gz")
+    return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def files_of(source: str) -> list[str]:
+    """The files meant by a path, a pattern or a folder (looked through, hidden files aside), sorted by name."""
+    if Path(source).is_dir():
+        found = [
+            str(path)
+            for path in Path(source).rglob("*")
+            if path.is_file() and format_of(path.name) and not path.name.startswith(("_", "."))
+        ]
+    elif Path(source).is_file():
+        found = [source]
+    else:
+        found = [path for path in glob.glob(source, recursive=True) if Path(path).is_file()]
+    if not found:
+        what = "has no CSV, Parquet or JSON file in it" if Path(source).is_dir() else "does not exist"
+        raise InputError(f"`source` must be a file, a folder or a pattern that matches files, and {source!r} {what}")
+    for path in found:
+        if Path(path).stat().st_size == 0:
+            raise InputError(f"`source` must have rows, and {path!r} is empty")
+    return sorted(found)
+
+
+def read_files(paths: Sequence[str], kind: str, query: str | None = None) -> Table:
+    """Rows of the files in order; a ``query`` finds them as the table ``log``."""
+    doing = f"cannot read {paths[0]!r}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    with connect() as connection:
+        with clear_errors(doing):
+            if kind == "csv":
+                create_from_csv(connection, paths)
+            else:
+                select = json_select(paths) if kind == "json" else f"SELECT * FROM read_parquet({listed(paths)})"
+                connection.execute(f"CREATE TEMP TABLE log AS {select}")
+        return query_table(connection, query or "SELECT * FROM log", doing if query is None else "`query` failed")
+
+
+def json_select(paths: Sequence[str]) -> str:
+    """Query that reads JSON lines, with types that hold for every row."""
+    return f"SELECT * FROM read_json({listed(paths)}, {JSON_OPTIONS})"

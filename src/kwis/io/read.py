@@ -1,0 +1,127 @@
+"""The door for data: one function that reads a log from anywhere."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from kwis.columns import Label
+from kwis.errors import InputError
+from kwis.io.assemble import assemble
+from kwis.io.databases import database_kind, read_database, read_sqlite
+from kwis.io.duck import query_table
+from kwis.io.files import SUFFIXES, files_of, format_of, read_files
+from kwis.io.frames import from_arrays, from_frame
+from kwis.io.obp import from_feedback, is_feedback
+from kwis.io.source import Propensity, Roles, Source
+from kwis.logged import LoggedBandit
+
+FORMATS = ("csv", "parquet", "json", "dsjson", "duckdb", "sqlite", "obp")
+
+
+def read_log(
+    source: Any,
+    *,
+    action: str | None = None,
+    reward: str | Sequence[str] | None = None,
+    propensity: Propensity | None = None,
+    context: str | Sequence[str] | None = None,
+    row_weight: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    logger: str | None = None,
+    actions: Sequence[Label] | None = None,
+    categorical: str | Sequence[str] = (),
+    query: str | None = None,
+    format: str | None = None,
+) -> LoggedBandit:
+    """Read logged decisions from a table, a file or a database, check them and make arrays of them.
+
+    Parameters
+    ----------
+    source
+        A pandas or polars frame, an Arrow table, a dictionary of arrays, an Open Bandit Pipeline feedback dictionary, or the
+        path of a CSV, Parquet, JSON lines or dsjson file, of a folder or pattern of them, or of a DuckDB or SQLite database.
+        An open connection to either database will do too.
+    action, reward
+        Column of the action taken, and one or more columns of numbers to be estimated; ``"action"`` and ``"reward"`` if not
+        named. Formats that say themselves which is which (dsjson, feedback dictionaries) need neither.
+    propensity
+        Column with the probability of the logged action; or one column per action, as a mapping from actions, a list in the
+        order of the sorted actions, or a prefix. None: it was not logged.
+    context
+        Columns that the logging policy could see. None: all that have no other role, as :mod:`kwis.io.context` describes.
+    row_weight
+        Column that says how many interactions each row stands for, where the log was thinned.
+    group, time, logger
+        Columns of the user or session, of the moment (a date or a number), and of the logging policy.
+    actions
+        All actions there are, if some may never have been taken.
+    categorical
+        Context columns of numbers that are labels.
+    query
+        SQL to run: on a database, or on files, which it finds under the name ``log``.
+    format
+        One of csv, parquet, json, dsjson, duckdb, sqlite and obp, where the name of the file does not tell.
+    """
+    given = Roles(
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        context=context,
+        row_weight=row_weight,
+        group=group,
+        time=time,
+        logger=logger,
+        actions=actions,
+        categorical=categorical,
+    )
+    if format is not None and format not in FORMATS:
+        raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {format!r}")
+    found = _read(source, query, format)
+    own = {entry.name: getattr(found.roles, entry.name) for entry in fields(Roles) if getattr(given, entry.name) is None}
+    return assemble(found, replace(given, **own))
+
+
+def _read(source: Any, query: str | None, format: str | None) -> Source:
+    if isinstance(source, str | os.PathLike):
+        return _read_path(os.fspath(source), query, format)
+    if isinstance(source, sqlite3.Connection):
+        return Source(table=read_sqlite(source, _needed(query)))
+    if type(source).__name__ == "DuckDBPyConnection":
+        return Source(table=query_table(source, _needed(query), "`query` failed"))
+    if query is not None:
+        raise InputError(f"`query` must go with a file or a database, got a source of type {type(source).__name__}")
+    if isinstance(source, Mapping):
+        return from_feedback(source) if format == "obp" or is_feedback(source) else Source(table=from_arrays(source))
+    return Source(table=from_frame(source))
+
+
+def _read_path(path: str, query: str | None, format: str | None) -> Source:
+    database = format if format in ("duckdb", "sqlite") else database_kind(path)
+    if database is not None and format in (None, "duckdb", "sqlite"):
+        return Source(table=read_database(path, database, query))
+    paths = files_of(path)
+    kinds = {format or format_of(name) for name in paths}
+    kind = kinds.pop()
+    if kinds:
+        raise InputError(f"`source` must hold files of one format, and {path!r} has {', '.join(sorted(map(str, {kind, *kinds})))}")
+    if kind is None or kind == "obp":
+        known = ", ".join(SUFFIXES)
+        raise InputError(f"`format` must be given for {path!r}, whose name ends with none of {known}")
+    if kind == "dsjson":
+        from kwis.io.dsjson import read_dsjson
+
+        if query is not None:
+            raise InputError("`query` must go with a table or a database, got dsjson")
+        return read_dsjson(paths)
+    return Source(table=read_files(paths, kind, query))
+
+
+def _needed(query: str | None) -> str:
+    if query is None:
+        raise InputError("`query` must be given to read from a database")
+    return query

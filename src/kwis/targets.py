@@ -1,0 +1,168 @@
+"""Target policies recognised from whatever the user has.
+
+============================================  =========================================================================
+target                                        meaning
+============================================  =========================================================================
+``"p_new"``, a column of numbers in [0, 1]    probability of the logged action; columns ``p_new_<action>`` for every
+                                              action, where they agree with it, supply the whole distribution
+``"choice"``, a column of action labels       the action the policy takes, for certain
+``"p_new"``, not a column but a prefix        one column ``p_new_<action>`` per action
+a mapping from actions to columns             one column per action
+a classifier with ``predict_proba``           trained on raw columns of the log: see :mod:`kwis.classifiers`
+a function                                    called with the log; returns any of the arrays below
+an array ``(n,)``                             as a column would be
+an array ``(n, K)`` or ``(n, K, 1)``          the whole distribution, in the order of ``log.action_names``
+============================================  =========================================================================
+
+A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until the user says
+``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one action's share of a
+distribution, and a list of columns that together are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.classifiers import predicted
+from kwis.columns import Column, Label
+from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, sums_to_one
+from kwis.errors import InputError
+from kwis.logged import LoggedBandit
+from kwis.policies import (
+    ChosenColumn,
+    DistributionColumns,
+    ProbabilityColumn,
+    TargetPolicy,
+    from_choice,
+    from_distribution,
+    from_probability,
+)
+from kwis.table import table_of
+from kwis.typing import ArrayLike
+
+Target = (
+    str | ProbabilityColumn | ChosenColumn | DistributionColumns | Mapping[Label, str] | Callable[[LoggedBandit], ArrayLike] | ArrayLike
+)
+
+
+def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
+    """Several targets: a mapping from names of your choice, a list, or a single one.
+
+    A mapping whose keys are the actions of the log is one target, with one column per action.
+    """
+    if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in log.action_names}:
+        return tuple(resolve_target(log, target, str(name)) for name, target in targets.items())
+    several = targets if isinstance(targets, list | tuple) else [targets]
+    _refuse_pieces_of_one(log, several)
+    resolved = [resolve_target(log, target) for target in several]
+    if not resolved:
+        raise InputError("`target` must name at least one policy, got none")
+    names = [policy.name for policy in resolved]
+    return tuple(
+        replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})") if policy.name in names[:i] else policy
+        for i, policy in enumerate(resolved)
+    )
+
+
+def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> TargetPolicy:
+    """One target policy on the rows of ``log``; the module lists what a target can be."""
+    if isinstance(target, str):
+        return _from_text(log, target, name or target)
+    if isinstance(target, ProbabilityColumn):
+        return from_probability(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+    if isinstance(target, ChosenColumn):
+        return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+    if isinstance(target, Mapping):
+        target = DistributionColumns(target)
+    if isinstance(target, DistributionColumns):
+        return _from_columns(log, target, name)
+    if hasattr(target, "predict_proba"):
+        kind = type(target).__name__
+        return _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
+    if callable(target):
+        label = name or str(getattr(target, "__name__", "function"))
+        return _from_array(log, target(log), label, f"function {label}")
+    return _from_array(log, target, name or "target", "array")
+
+
+def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
+    if target not in log.table:
+        return _from_columns(log, DistributionColumns(target), name)
+    column = log.table.column(target)
+    if _meaning(log, column, target) == "choice":
+        return from_choice(log, column, name, (target,))
+    _refuse_one_share(log, target)
+    policy = from_probability(log, column, name, (target,))
+    members = family(log.table, target, log.action_names)
+    if members is None:
+        return policy
+    whole = from_distribution(log, distribution_in(log.table, members, "target"), name, "", members)
+    if np.abs(whole.logged - policy.logged).max() > 1e-6:
+        return policy
+    source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
+    return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _meaning(log: LoggedBandit, column: Column, name: str) -> str:
+    codes, absent = codes_of(column, log.action_names)
+    labels = bool((codes >= 0).all())
+    chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
+    if labels and chances:
+        raise InputError(
+            f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
+            f"kwis.chosen({name!r}) or kwis.probability({name!r})"
+        )
+    # Text can only be meant as actions; the error for one that is unknown names its row.
+    return "choice" if labels or column.kind == "text" else "probability"
+
+
+def _refuse_one_share(log: LoggedBandit, target: str) -> None:
+    for action in log.action_names:
+        prefix = target.removesuffix(f"_{action}")
+        if prefix != target and family(log.table, prefix, log.action_names) is not None:
+            raise InputError(
+                f"`target` must be the probability of the logged action or of every action, got `{target}`, by its name the "
+                f"probability of {action!r} alone; say {prefix!r} for the whole policy, or kwis.probability({target!r})"
+            )
+
+
+def _refuse_pieces_of_one(log: LoggedBandit, targets: Sequence[Any]) -> None:
+    if len(targets) != log.n_actions or len(targets) < 2 or not all(isinstance(target, str) and target in log.table for target in targets):
+        return
+    columns = [log.table.column(target) for target in targets]
+    if all(column.kind == "number" for column in columns):
+        total = sum(column.values.astype(np.float64) for column in columns)
+        if (np.abs(total - 1) <= TOLERANCE).all():
+            raise InputError(
+                f"`target` must say whether {', '.join(f'`{target}`' for target in targets)}, which sum to 1 in every row, are one "
+                "policy, kwis.distribution([...]), or several, a mapping from names to columns"
+            )
+
+
+def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | None) -> TargetPolicy:
+    names = columns_by_action(log.table, target.columns, log.action_names, "target")
+    label = name or (target.columns if isinstance(target.columns, str) else names[0])
+    source = f"one column per action, `{names[0]}` to `{names[-1]}`"
+    return from_distribution(log, distribution_in(log.table, names, "target"), label, source, names)
+
+
+def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
+    table = table_of([("target", values)]) if np.ndim(values) else None
+    if table is None or not table.columns:
+        raise InputError(f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}")
+    if table.n != len(log):
+        raise InputError(f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows")
+    names = table.blocks.get("target")
+    if names is None:
+        column = table.column("target")
+        policy = (from_choice if _meaning(log, column, name) == "choice" else from_probability)(log, column, name)
+        return replace(policy, source=f"{source}: {policy.source}")
+    if len(names) != log.n_actions:
+        raise InputError(f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions")
+    shares = [probabilities_in(table.column(key), key, "target") for key in names]
+    return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)
