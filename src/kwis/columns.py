@@ -117,11 +117,8 @@ def column_of_items(items: Sequence[Any]) -> Column:
     if present and all(isinstance(item, bool | np.bool_) for item in present):
         return Column("boolean", np.array([np.nan if _absent(item) else float(item) for item in items]))
     if not present or all(isinstance(item, numbers.Real | Decimal) for item in present):
-        if (
-            len(present) == len(items)
-            and present
-            and all(isinstance(item, numbers.Integral) and abs(int(item)) < 2**63 for item in present)
-        ):
+        whole = bool(present) and all(isinstance(item, numbers.Integral) and abs(int(item)) < 2**63 for item in present)
+        if whole and len(present) == len(items):
             return Column("number", np.array([int(item) for item in present], dtype=np.int64))
         return Column("number", np.array([np.nan if _absent(item) else float(item) for item in items], dtype=np.float64))
     if all(isinstance(item, dt.date | np.datetime64) for item in present):

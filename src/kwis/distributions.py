@@ -15,6 +15,8 @@ from kwis.errors import InputError
 from kwis.table import Table
 from kwis.typing import Floats, Ints
 
+ColumnsByAction = str | Sequence[str] | Mapping[Label, str]
+
 TOLERANCE = 1e-4
 
 
@@ -59,9 +61,7 @@ def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ..
     return None
 
 
-def columns_by_action(
-    table: Table, columns: str | Sequence[str] | Mapping[Label, str], actions: Sequence[Label], role: str
-) -> tuple[str, ...]:
+def columns_by_action(table: Table, columns: ColumnsByAction, actions: Sequence[Label], role: str) -> tuple[str, ...]:
     """One column name per action, in the order of ``actions``, from a mapping, a list in that order, or a prefix."""
     if isinstance(columns, str):
         found = table.blocks.get(columns) or family(table, columns, actions)

@@ -21,7 +21,7 @@ distribution, and a list of columns that together are one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.classifiers import predicted
-from kwis.columns import Column, Label
+from kwis.columns import Column
 from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, sums_to_one
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
@@ -43,11 +43,6 @@ from kwis.policies import (
     from_probability,
 )
 from kwis.table import table_of
-from kwis.typing import ArrayLike
-
-Target = (
-    str | ProbabilityColumn | ChosenColumn | DistributionColumns | Mapping[Label, str] | Callable[[LoggedBandit], ArrayLike] | ArrayLike
-)
 
 
 def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
@@ -109,7 +104,7 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
 
 
 def _meaning(log: LoggedBandit, column: Column, name: str) -> str:
-    codes, absent = codes_of(column, log.action_names)
+    codes = codes_of(column, log.action_names)[0]
     labels = bool((codes >= 0).all())
     chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
     if labels and chances:

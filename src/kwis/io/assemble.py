@@ -10,11 +10,11 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.columns import Label
-from kwis.distributions import codes_of, columns_by_action, distribution_in, family, named, numbers_in
+from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, family, named, numbers_in
 from kwis.encoding import encode, seconds
 from kwis.errors import InputError, KwisWarning
 from kwis.io.context import context_columns
-from kwis.io.source import Propensity, Roles, Source
+from kwis.io.source import Roles, Source
 from kwis.logged import LoggedBandit
 from kwis.table import Table
 from kwis.typing import Floats, Ints
@@ -82,7 +82,7 @@ class _Behaviour:
     columns: tuple[str, ...]
 
 
-def _behaviour(table: Table, propensity: Propensity | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
+def _behaviour(table: Table, propensity: ColumnsByAction | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
     """Probability of the logged action, and of all actions where it is known."""
     if propensity is None:
         return _Behaviour(None, None, ())

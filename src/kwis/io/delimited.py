@@ -66,7 +66,8 @@ def _header(path: str) -> tuple[list[str], str]:
 
 def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> None:
     broken = connection.execute(
-        "SELECT e.line, e.error_type, s.file_path FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) ORDER BY file_id, line LIMIT 1"
+        "SELECT e.line, e.error_type, s.file_path FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) "
+        "ORDER BY file_id, line LIMIT 1"
     ).fetchone()
     if broken is None:
         return

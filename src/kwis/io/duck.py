@@ -13,20 +13,8 @@ from kwis.table import Table, table_of
 if TYPE_CHECKING:
     import duckdb
 
-_AS_IS = {
-    "boolean",
-    "tinyint",
-    "smallint",
-    "integer",
-    "bigint",
-    "utinyint",
-    "usmallint",
-    "uinteger",
-    "ubigint",
-    "float",
-    "double",
-    "varchar",
-}
+_WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
 _AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
 _AS_TEXT = {"enum", "uuid"}
 _AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}

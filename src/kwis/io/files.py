@@ -36,11 +36,8 @@ def format_of(path: str) -> str | None:
 def files_of(source: str) -> list[str]:
     """The files meant by a path, a pattern or a folder (looked through, hidden files aside), sorted by name."""
     if Path(source).is_dir():
-        found = [
-            str(path)
-            for path in Path(source).rglob("*")
-            if path.is_file() and format_of(path.name) and not path.name.startswith(("_", "."))
-        ]
+        inside = (path for path in Path(source).rglob("*") if path.is_file() and not path.name.startswith(("_", ".")))
+        found = [str(path) for path in inside if format_of(path.name)]
     elif Path(source).is_file():
         found = [source]
     else:

@@ -72,11 +72,8 @@ def _floats(series: Any) -> Any:
 
     values = series.cast(nw.Float64)
     empty = values.is_null().to_numpy().astype(bool)
-    return (
-        np.where(empty, np.nan, values.fill_null(0.0).to_numpy().astype(np.float64))
-        if empty.any()
-        else values.to_numpy().astype(np.float64)
-    )
+    filled = (values.fill_null(0.0) if empty.any() else values).to_numpy().astype(np.float64)
+    return np.where(empty, np.nan, filled)
 
 
 def _dates(series: Any) -> Column:

@@ -17,7 +17,7 @@ _PER_ROW = ("context", "action", "reward", "pscore", "position", "pi_b", "expect
 
 def is_feedback(source: Mapping[Any, Any]) -> bool:
     """Whether a dictionary is a feedback dictionary, by its keys."""
-    return _MARKS <= set(source)
+    return _MARKS.issubset(source)
 
 
 def from_feedback(feedback: Mapping[Any, Any]) -> Source:

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from kwis.columns import Label
+from kwis.distributions import ColumnsByAction
 from kwis.errors import InputError
 from kwis.io.assemble import assemble
 from kwis.io.databases import database_kind, read_database, read_sqlite
@@ -16,7 +17,7 @@ from kwis.io.duck import query_table
 from kwis.io.files import SUFFIXES, files_of, format_of, read_files
 from kwis.io.frames import from_arrays, from_frame
 from kwis.io.obp import from_feedback, is_feedback
-from kwis.io.source import Propensity, Roles, Source
+from kwis.io.source import Roles, Source
 from kwis.logged import LoggedBandit
 
 FORMATS = ("csv", "parquet", "json", "dsjson", "duckdb", "sqlite", "obp")
@@ -27,7 +28,7 @@ def read_log(
     *,
     action: str | None = None,
     reward: str | Sequence[str] | None = None,
-    propensity: Propensity | None = None,
+    propensity: ColumnsByAction | None = None,
     context: str | Sequence[str] | None = None,
     row_weight: str | None = None,
     group: str | None = None,
@@ -36,7 +37,7 @@ def read_log(
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
     query: str | None = None,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word users look for
 ) -> LoggedBandit:
     """Read logged decisions from a table, a file or a database, check them and make arrays of them.
 
@@ -86,9 +87,9 @@ def read_log(
     return assemble(found, replace(given, **own))
 
 
-def _read(source: Any, query: str | None, format: str | None) -> Source:
+def _read(source: Any, query: str | None, kind: str | None) -> Source:
     if isinstance(source, str | os.PathLike):
-        return _read_path(os.fspath(source), query, format)
+        return _read_path(os.fspath(source), query, kind)
     if isinstance(source, sqlite3.Connection):
         return Source(table=read_sqlite(source, _needed(query)))
     if type(source).__name__ == "DuckDBPyConnection":
@@ -96,19 +97,19 @@ def _read(source: Any, query: str | None, format: str | None) -> Source:
     if query is not None:
         raise InputError(f"`query` must go with a file or a database, got a source of type {type(source).__name__}")
     if isinstance(source, Mapping):
-        return from_feedback(source) if format == "obp" or is_feedback(source) else Source(table=from_arrays(source))
+        return from_feedback(source) if kind == "obp" or is_feedback(source) else Source(table=from_arrays(source))
     return Source(table=from_frame(source))
 
 
-def _read_path(path: str, query: str | None, format: str | None) -> Source:
-    database = format if format in ("duckdb", "sqlite") else database_kind(path)
-    if database is not None and format in (None, "duckdb", "sqlite"):
+def _read_path(path: str, query: str | None, said: str | None) -> Source:
+    database = said if said in ("duckdb", "sqlite") else database_kind(path)
+    if database is not None and said in (None, "duckdb", "sqlite"):
         return Source(table=read_database(path, database, query))
     paths = files_of(path)
-    kinds = {format or format_of(name) for name in paths}
+    kinds = {said or format_of(name) for name in paths}
+    if len(kinds) > 1:
+        raise InputError(f"`source` must hold files of one format, and {path!r} has {' and '.join(sorted(map(str, kinds)))}")
     kind = kinds.pop()
-    if kinds:
-        raise InputError(f"`source` must hold files of one format, and {path!r} has {', '.join(sorted(map(str, {kind, *kinds})))}")
     if kind is None or kind == "obp":
         known = ", ".join(SUFFIXES)
         raise InputError(f"`format` must be given for {path!r}, whose name ends with none of {known}")

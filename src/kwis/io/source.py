@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwis.columns import Label
+from kwis.distributions import ColumnsByAction
 from kwis.table import Table
-
-Propensity = str | Sequence[str] | Mapping[Label, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +16,7 @@ class Roles:
 
     action: str | None = None
     reward: str | Sequence[str] | None = None
-    propensity: Propensity | None = None
+    propensity: ColumnsByAction | None = None
     context: str | Sequence[str] | None = None
     row_weight: str | None = None
     group: str | None = None
