@@ -21,7 +21,7 @@ def percentile_ends(values, level):
 
 def bca_ends(values, value, influence, level):
     """Efron's BCa with the acceleration from influence values of independent draws."""
-    below = sum(1.0 if v < value else 0.5 if v == value else 0.0 for v in values)
+    below = sum(0.5 if math.isclose(v, value, rel_tol=1e-12) else 1.0 if v < value else 0.0 for v in values)
     z0 = NORMAL.inv_cdf(below / len(values))
     a = sum(x**3 for x in influence) / (6 * sum(x**2 for x in influence) ** 1.5)
     ends = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
-from kwis.estimators.influence import draw_sums, resampled_errors
+from kwis.estimators.influence import draw_sums, resampled_errors, standard_error
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.estimators.resampling import resamples, resamples_by_taking
 from kwis.intervals import endpoints
@@ -87,8 +87,9 @@ class Bootstrap:
     ) -> tuple[float, float]:
         if self.method == "percentile":
             return endpoints.percentile(values, level)
-        if self.method == "studentised":
-            return endpoints.studentised(values, errors, estimate.value, estimate.std_error, level)
+        if self.method == "studentised" and estimate.influence is not None:
+            std_error = standard_error(estimate.influence, sample.group)
+            return endpoints.studentised(values, errors, estimate.value, std_error, level)
         influence = _jackknife(estimator, sample) if estimate.influence is None else draw_sums(estimate.influence, sample.group)
         return endpoints.bca(values, estimate.value, endpoints.acceleration_of(influence), level)
 

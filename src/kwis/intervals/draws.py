@@ -12,14 +12,14 @@ _CHUNK_CELLS = 1 << 22  # 32 MB of counts at a time
 _BATCH_CELLS = 1 << 17  # random row numbers drawn together, small enough to be counted in cache
 
 
-def count_chunks(n: int, group: Ints | None, replicates: int, rng: np.random.Generator, cells: int = _CHUNK_CELLS) -> Iterator[Floats]:
+def count_chunks(n: int, group: Ints | None, replicates: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Counts ``(n, b)`` of each row in b resamples, until there are ``replicates`` of them; whole groups are drawn.
 
     Row numbers are drawn resample by resample, so the counts do not depend on the size of the chunks.
     """
     codes = None if group is None else np.unique(group, return_inverse=True)[1]
     units = n if codes is None else int(codes.max()) + 1
-    chunks = -(-replicates // max(1, min(replicates, cells // n)))
+    chunks = -(-replicates // max(1, min(replicates, _CHUNK_CELLS // n)))
     for size in np.diff(np.linspace(0, replicates, chunks + 1).astype(int)):
         counts = _draw(units, int(size), rng)
         yield counts if codes is None else counts[codes]
