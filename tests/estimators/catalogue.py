@@ -50,7 +50,7 @@ CASES = [
     Case(kwis.StateWIS(normalised=True), twin.same_state, self_normalised=True),
     Case(kwis.KernelWIS(0.8), kernel_similarity(0.8)),
     Case(kwis.KernelWIS(0.8, normalised=True), kernel_similarity(0.8), self_normalised=True),
-    Case(kwis.KernelWIS(math.inf), lambda x, y: 1.0),
+    Case(kwis.KernelWIS(math.inf), kernel_similarity(math.inf)),
     Case(kwis.KernelWIS([0.5, math.inf], kernel=kwis.Laplace), kernel_similarity([0.5, math.inf], "laplace")),
     Case(kwis.KernelWIS(2.0, kernel="epanechnikov", normalised=True), kernel_similarity(2.0, "epanechnikov"), self_normalised=True),
 ]

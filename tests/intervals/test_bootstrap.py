@@ -272,7 +272,7 @@ class TestBandwidth:
 class TestZeroWeights:
     def test_resamples_without_positive_weight_are_left_out_with_a_warning(self):
         sample = kwis.WeightedSample(context=np.arange(12.0)[:, None], weight=[1, 1, 1] + [0] * 9, reward=np.arange(12.0) % 2)
-        with pytest.warns(kwis.KwisWarning, match=r"^\d+ of 500 resamples hold no row of positive weight and are left out"):
+        with pytest.warns(kwis.KwisWarning, match=r"^\d+ of 500 resamples have no estimate, as they hold too few rows of positive weight"):
             interval = kwis.Bootstrap(500).interval(kwis.WIS(), sample)
         counts = counts_of(sample, 500)
         assert interval.distribution.size == np.count_nonzero(counts[:3].sum(axis=0))

@@ -60,8 +60,8 @@ class TestEmpiricalBernstein:
 
     def test_without_a_bound_it_says_why_the_sample_will_not_do(self):
         assert refused(kwis.EmpiricalBernstein) == (
-            "`bound` must be given, a number known beforehand that `weight` times `reward` cannot exceed, got None: the largest value in the "
-            "sample will not do, because rare larger ones that the sample missed are what the interval guards against"
+            "`bound` must be given, a number known beforehand that `weight` times `reward` cannot exceed, got None: the largest value in "
+            "the sample will not do, because rare larger ones that the sample missed are what the interval guards against"
         )
 
     @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ class TestRefusals:
                 return kwis.WIS().estimate(sample)
 
         sentence = refused(lambda: kwis.Bootstrap(50).interval(Fussy(), some_sample()))
-        assert sentence == "`weight` must be positive in more rows for a bootstrap, got 50 of 50 resamples without any"
+        assert sentence == "`sample` must have an estimate on most of its resamples, got none on 50 of 50"
 
     def test_a_studentised_interval_needs_spread_in_the_resamples(self):
         sample = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1, 1], reward=[0, 1])

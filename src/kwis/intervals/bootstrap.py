@@ -99,12 +99,11 @@ def _defined(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     missing = np.isnan(values)
     count = int(missing.sum())
     if 2 * count > values.size:
-        raise UnsupportedError(
-            f"`weight` must be positive in more rows for a bootstrap, got {count} of {values.size} resamples without any"
-        )
+        raise UnsupportedError(f"`sample` must have an estimate on most of its resamples, got none on {count} of {values.size}")
     if count:
         warnings.warn(
-            f"{count} of {values.size} resamples hold no row of positive weight and are left out; the interval may be too short",
+            f"{count} of {values.size} resamples have no estimate, as they hold too few rows of positive weight, and are left out; "
+            "the interval may be too short",
             KwisWarning,
             stacklevel=4,
         )
