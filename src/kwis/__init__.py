@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, KernelWIS, StateWIS, TruncatedVIS
     from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, difference
@@ -21,6 +22,7 @@ _HOMES = {
     "kwis.weights": ("WeightedSample",),
     "kwis.scaling": ("standardise", "Scaling"),
     "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS"),
+    "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": ("Bootstrap", "InfluenceInterval", "EmpiricalBernstein", "difference"),
     "kwis.kernels": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice"),
@@ -37,6 +39,11 @@ __all__ = [
     "WIS",
     "StateWIS",
     "KernelWIS",
+    "kernel_mean",
+    "make_folds",
+    "cv_score",
+    "select_bandwidth",
+    "select_bandwidths",
     "Bootstrap",
     "InfluenceInterval",
     "EmpiricalBernstein",

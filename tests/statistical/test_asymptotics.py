@@ -1,5 +1,7 @@
 """Standard errors that are right, and consistency along a bandwidth schedule."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,7 @@ def study(sizes, simulations, normalised):
 def test_kernel_wis_is_consistent_along_a_bandwidth_schedule(normalised):
     errors = [row[3] for row in study((60, 240, 960), 120, normalised)]
     # A fourfold sample halves the error; the ratio of two such errors over 120 runs is good to about a tenth.
-    for larger, smaller in zip(errors, errors[1:], strict=False):
+    for larger, smaller in pairwise(errors):
         assert smaller == pytest.approx(larger / 2, rel=0.35)
 
 
@@ -96,6 +98,6 @@ def test_neighbourhoods_that_do_not_grow_miss_the_truth():
 def test_the_error_keeps_falling_to_large_samples(normalised):
     rows = study((100, 400, 1600, 6400), 200, normalised)
     errors = [row[3] for row in rows]
-    for larger, smaller in zip(errors, errors[1:], strict=False):
+    for larger, smaller in pairwise(errors):
         assert smaller == pytest.approx(larger / 2, rel=0.3)
     assert abs(rows[-1][2]) < 3 * errors[-1] / np.sqrt(200) + 0.002
