@@ -158,6 +158,17 @@ def bandwidth(value: Any, d: int, name: str = "bandwidth") -> Bandwidth:
     return float(clean) if clean.ndim == 0 else read_only(clean)
 
 
+def starts(value: ArrayLike, d: int, per_feature: bool) -> Floats:
+    """Initial bandwidths, ``(m,)`` for a shared bandwidth or ``(m, d)`` for one per feature."""
+    array = real_array(value, "starts", np.ndim(value))
+    allowed = "(m,) or (m, d)" if per_feature else "(m,)"
+    if array.size == 0 or array.ndim not in ((1, 2) if per_feature else (1,)) or (array.ndim == 2 and array.shape[1] != d):
+        raise InputError(f"`starts` must have shape {allowed} with d = {d}, got {array.shape}")
+    if (array <= 0).any():
+        raise InputError(f"`starts` must be positive, got {array[array <= 0][0]}")
+    return np.repeat(array[:, None], d, axis=1) if per_feature and array.ndim == 1 else array
+
+
 def fold_labels(value: Any, n: int) -> Ints:
     array = np.asarray(value)
     if array.dtype.kind not in "iu" or array.ndim != 1:

@@ -1,16 +1,74 @@
 """The engine: kernel averages over pairs of contexts, exact, in memory that grows with the number of rows.
 
-The functions here are its front door. They pick the plan that suits the data; the caller never has to know which.
+The functions here are its front door. They pick the plan that suits the data; the caller never has to know which:
+
+- ``lattice`` when all columns are categorical and their product is small: sweeps over cells, no pairs at all;
+- ``blocked`` for few rows, for wide data (matrix products) and for every kernel but the RBF: numpy, nothing to compile;
+- ``tiles`` and ``fused`` otherwise: compiled loops, in float32 to locate a minimum and float64 to finish;
+- ``many`` when many weight vectors share contexts and folds: one matrix product serves them all.
 """
 
 from __future__ import annotations
 
-from kwis.kernels import Kernel
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.kernels import RBF, Kernel
 from kwis.smoothing import blocked
 from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.held_out import CrossValidation, Folds
+from kwis.smoothing.lattice import LatticeCV
+from kwis.smoothing.lattice import kernel_products as lattice_products
 from kwis.typing import Bandwidth, Floats
+
+_COMPILED_ROWS = 600  # below, numpy is quick enough that nothing need be compiled
+_WIDE = 48  # columns from which matrix products beat the compiled loops, for as many rows as fit in cache
+_WIDE_ROWS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How held-out errors are computed: ``locate`` may be less precise, ``finish`` is exact."""
+
+    locate: CrossValidation
+    finish: CrossValidation
+
+
+def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
+    """The plan that suits these contexts, folds and kernel."""
+    if LatticeCV.fits(geometry, folds):
+        lattice = LatticeCV.of(geometry, folds)
+        return Plan(lattice, lattice)
+    if uses_compiled_tiles(geometry, kernel):
+        from kwis.smoothing.tiles import FusedCV
+
+        return Plan(FusedCV.of(geometry, folds, np.float32), FusedCV.of(geometry, folds))
+    plain = blocked.BlockedCV(geometry, folds, kernel)
+    return Plan(plain, plain)
+
+
+def uses_compiled_tiles(geometry: Geometry, kernel: Kernel) -> bool:
+    """Whether compiled loops pay for this many rows and columns; they know the RBF kernel only."""
+    wide = geometry.d > _WIDE and geometry.n < _WIDE_ROWS
+    return kernel is RBF and geometry.n >= _COMPILED_ROWS and not wide
 
 
 def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats) -> Floats:
     """``K @ vectors`` (n, p) with ``K_ij = k_h(s_i, s_j)``, 1 on the diagonal."""
-    return blocked.kernel_products(Geometry.of(context, categorical).scaled(bandwidth), kernel, vectors)
+    geometry = Geometry.of(context, categorical)
+    if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))):
+        return lattice_products(geometry.scaled(bandwidth), vectors)
+    if uses_compiled_tiles(geometry, kernel):
+        from kwis.smoothing import tiles
+
+        return tiles.kernel_products(geometry, bandwidth, vectors)
+    return blocked.kernel_products(geometry.scaled(bandwidth), kernel, vectors)
+
+
+def kernel_means(at: Floats, context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], weight: Floats) -> Floats:
+    """Kernel average of ``weight`` over ``context`` around each row of ``at``."""
+    both = Geometry.of(np.concatenate([context, at]), categorical)
+    points = both.scaled(bandwidth)
+    n = context.shape[0]
+    return blocked.kernel_means(points.take(slice(n, None)), points.take(slice(0, n)), kernel, weight)

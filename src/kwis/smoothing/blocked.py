@@ -145,7 +145,5 @@ class BlockedCV:
 def _weighted_squares(pull: Floats, a: Floats, b: Floats, by_products: bool) -> Floats:
     """``sum_ij pull_ij (a_il - b_jl)^2`` for every column ``l``."""
     if by_products:
-        return (
-            pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b)
-        )
+        return pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b)
     return np.array([np.einsum("ij,ij->", pull, (a[:, column, None] - b[None, :, column]) ** 2) for column in range(a.shape[1])])

@@ -7,7 +7,7 @@ vectorise. For one row, all squared distances go to a buffer of length n; its mi
 
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
-# mypy: disable-error-code="no-untyped-call, misc, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import numpy as np
 from numba import njit
 
 from kwis.smoothing.exp2 import exp2, smaller
-from kwis.typing import Floats, Ints
 
 TILE = 256
 GROUP = 4  # features handled together, at constant offsets
@@ -217,25 +216,32 @@ def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight,
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, shifted, out):
-    """Write the kernel between each row and all columns; ``shifted`` scales each row to a largest entry of 1."""
+def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, out):
+    """Write the kernel between each row and all columns."""
     skip = np.zeros(2, np.int64)
     q = np.empty(base.shape, x.dtype)
-    zero = x[0, 0] - x[0, 0]
     for i in range(rows[0], rows[1]):
-        least = x.dtype.type(_row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
-        least = least if shifted else zero
+        _row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
         flat, row = q.ravel(), out[i - rows[0]]
         for j in range(row.shape[0]):
-            row[j] = exp2(least - flat[j])
+            row[j] = exp2(-flat[j])
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+def kernel_from_distances(q, stretch, out):
+    """``out = 2**(-stretch q)``, elementwise."""
+    flat, flat_out = q.ravel(), out.ravel()
+    for j in range(flat.size):
+        flat_out[j] = exp2(-stretch * flat[j])
 
 
 @njit(fastmath=_FAST)
-def _two_sums(k, first, second):
-    a, b = k[0] - k[0], k[0] - k[0]
+def _two_sums(q, first, second):
+    a, b = 0.0, 0.0
     for j in range(TILE):
-        a += k[j] * first[j]
-        b += k[j] * second[j]
+        k = exp2(-q[j])
+        a += k * first[j]
+        b += k * second[j]
     return a, b
 
 
@@ -244,12 +250,10 @@ def two_products(rows, x, codes, tiles, tile_codes, penalty, base, first, second
     """``K @ [first, second]`` for the rows, with the kernel unshifted."""
     skip = np.zeros(2, np.int64)
     q = np.empty(base.shape, x.dtype)
-    zero = x[0, 0] - x[0, 0]
     for i in range(rows[0], rows[1]):
         _row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
         a, b = 0.0, 0.0
         for tile in range(tiles.shape[0]):
-            _kernel_in_place(q[tile], first[tile], zero)
             tile_a, tile_b = _two_sums(q[tile], first[tile], second[tile])
             a += tile_a
             b += tile_b

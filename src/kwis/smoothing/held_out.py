@@ -54,6 +54,13 @@ class Score:
 class CrossValidation(Protocol):
     """How a plan of the engine answers for one set of contexts and folds."""
 
-    def score(self, weight: Floats, bandwidth: Bandwidth) -> Score: ...
+    def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
+        """Score of one shared bandwidth (gradient of shape ``(1,)``) or of one per feature (``(d,)``)."""
 
-    def scan(self, weight: Floats, bandwidths: Floats) -> Floats: ...
+    def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
+        """Scores at the shared bandwidths of a :func:`halving_grid`."""
+
+
+def halving_grid(largest: float, count: int) -> Floats:
+    """Bandwidths from ``largest`` down, each ``sqrt(2)`` below the one before: squaring an RBF kernel at one gives it at the next."""
+    return largest * 2.0 ** (-np.arange(count) / 2)

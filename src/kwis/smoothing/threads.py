@@ -24,7 +24,9 @@ _state = threading.local()
 def default_threads() -> int:
     """``KWIS_THREADS`` if set, else the cores this process may use."""
     asked = os.environ.get("KWIS_THREADS", "")
-    return max(1, int(asked)) if asked.isdigit() else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -14,8 +14,9 @@ from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
-_ROWS = 64  # per block; part of the result's bits, so fixed
-_CHUNKS = 32  # of rows, each with column sums of its own: memory 32 n
+_BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
+_ROWS = 128  # per block
+_ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
 # exp(-q/2) = 2**-(q log2(e) / 2)
 _UNIT = math.sqrt(math.log2(math.e) / 2)
 
@@ -151,7 +152,7 @@ class FusedCV:
         tiled = layout.tiled(weight, self.tiles.dtype)
         share, own = self.folds.share[layout.order], weight[layout.order]
         predicted = np.empty(weight.size)
-        blocks = row_blocks(weight.size, -(-weight.size // _CHUNKS))
+        blocks = row_blocks(weight.size, max(_ROWS_PER_CHUNK, -(-weight.size // _CHUNKS)))
         slopes = np.zeros((len(blocks), self.tiles.rows.shape[1]))
         code_slopes = np.zeros((len(blocks), self.tiles.row_codes.shape[1]))
 
@@ -167,14 +168,15 @@ class FusedCV:
         gradient[geometry.categorical_columns] = code_slopes.sum(axis=0) * penalty
         return Score(float(np.sum(share * (own - predicted) ** 2)), gradient * 2 * math.log(2))
 
-    def ladder(self, weight: Floats, largest: float, steps: int) -> tuple[Floats, Floats]:
-        """Descending bandwidths from ``largest``, each ``sqrt(2)`` below the one before, and their scores."""
-        layout, arrays = self.tiles.layout, self.tiles.scaled(largest)
+    def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
+        """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are squares."""
+        layout, arrays = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
         tiled = layout.tiled(weight, self.tiles.dtype)
         share, own = self.folds.share[layout.order], weight[layout.order]
-        stretches = (2.0 ** (fused.RUNGS * np.arange(steps))).astype(self.tiles.dtype)
+        ladders = -(-bandwidths.size // fused.RUNGS)
+        stretches = (2.0 ** (fused.RUNGS * np.arange(ladders))).astype(self.tiles.dtype)
         blocks = row_blocks(weight.size, _ROWS)
-        scores = np.zeros((len(blocks), steps, fused.RUNGS))
+        scores = np.zeros((len(blocks), ladders, fused.RUNGS))
 
         def block(job: tuple[int, slice]) -> None:
             index, rows = job
@@ -182,4 +184,25 @@ class FusedCV:
             fused.ladder(bounds, *arrays, tiled, own, share, layout.skips, stretches, scores[index])
 
         each_block(block, enumerate(blocks))
-        return largest * 2.0 ** (-np.arange(steps * fused.RUNGS) / 2), scores.sum(axis=0).ravel()
+        return scores.sum(axis=0).ravel()[: bandwidths.size]
+
+
+def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -> Floats:
+    """``K @ vectors`` with the RBF kernel between all rows; two vectors are summed on the fly, many by matrix products."""
+    layout = Layout.of(geometry.n, None)
+    arrays = Tiles.of(geometry, layout).scaled(bandwidth)
+    out = np.empty(vectors.shape)
+    if vectors.shape[1] == 2:
+        first, second = (layout.tiled(column, np.float64) for column in vectors.T)
+
+        def block(rows: slice) -> None:
+            fused.two_products(np.array([rows.start, rows.stop]), *arrays, first, second, out)
+    else:
+
+        def block(rows: slice) -> None:
+            kernel = np.empty((rows.stop - rows.start, geometry.n))
+            fused.kernel_rows(np.array([rows.start, rows.stop]), *arrays, kernel)
+            np.matmul(kernel, vectors, out=out[rows])
+
+    each_block(block, row_blocks(geometry.n, max(16, min(256, _BLOCK_CELLS // geometry.n))))
+    return out

@@ -1,0 +1,41 @@
+"""Folds of cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.typing import Ints, Seed
+
+
+def make_folds(n: int, k: int, rng: Seed = 0, group: Any = None) -> Ints:
+    """Random fold labels ``0..k-1`` of ``n`` rows, as many rows in each as possible.
+
+    With ``group`` (one label per row) whole groups stay together: they are dealt out in order of size, ties at random,
+    each to the fold that has the fewest rows so far.
+    """
+    n = check.whole(n, "n", 1)
+    k = check.fold_count(k, n)
+    generator = check.generator(rng)
+    if group is None:
+        return generator.permutation(np.arange(n) % k)
+    labels = check.labels(group, "group", n, like="n")
+    sizes = np.bincount(labels)
+    if sizes.size < k:
+        raise InputError(f"`folds` must not exceed the number of groups, got {k} folds for {sizes.size} groups")
+    shuffled = generator.permutation(sizes.size)
+    filled, fold_of = np.zeros(k, dtype=np.int64), np.empty(sizes.size, dtype=np.int64)
+    for member in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold_of[member] = np.argmin(filled)
+        filled[fold_of[member]] += sizes[member]
+    return fold_of[labels]
+
+
+def as_folds(folds: Any, n: int, rng: Seed, group: Any) -> Ints:
+    """Fold labels from a number of folds or from labels given."""
+    if np.ndim(folds) == 0:
+        return make_folds(n, folds, rng, group)
+    return check.fold_labels(folds, n)

@@ -1,0 +1,191 @@
+"""Searches for the bandwidth with the smallest held-out error.
+
+One shared bandwidth: a scan over a geometric grid, then each promising minimum is refined by safeguarded Newton steps on the
+gradient. Several bandwidths, or starts given by the caller: L-BFGS-B from each start (the paper's Algorithm 1).
+
+Scores are in units of the score at an infinite bandwidth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kwis.smoothing import Plan
+from kwis.smoothing.held_out import CrossValidation, Score, halving_grid
+from kwis.typing import Bandwidth, Floats
+
+_OCTAVE = math.log(2)
+_SPACING = _OCTAVE / 2  # of the scan, in log h
+_ABOVE, _COUNT = 5, 27  # the scan goes from 5 octaves above the typical distance to 8 below
+_FARTHEST = 10.0  # octaves from the typical distance: beyond, the kernel is flat or isolates every row
+_REACH = 2.0**_FARTHEST
+_CLOSE = 0.02  # a local minimum of the scan this close to the best is refined too
+_FLAT = 1e-13  # relative gain in score at which a refinement ends
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a callback is told after every evaluation."""
+
+    evaluations: int
+    start: int
+    starts: int
+    score: float
+
+
+Callback = Callable[[Progress], object]
+
+
+@dataclass(slots=True)
+class Search:
+    """Evaluations of one weight vector, counted, reported and remembered."""
+
+    plan: Plan
+    weight: Floats
+    callback: Callback | None = None
+    evaluations: int = 0
+    start: int = 0
+    starts: int = 1
+    ends: list[tuple[Bandwidth, float]] = field(default_factory=list)
+
+    def score(self, bandwidth: Bandwidth, how: CrossValidation) -> Score:
+        return self._told(how.score(self.weight, bandwidth))
+
+    def scan(self, bandwidths: Floats) -> Floats:
+        scores = self.plan.locate.scan(self.weight, bandwidths)
+        self._told(Score(float(scores.min()), np.zeros(1)))
+        return scores
+
+    def _told(self, score: Score) -> Score:
+        self.evaluations += 1
+        if self.callback is not None:
+            self.callback(Progress(self.evaluations, self.start, self.starts, score.value))
+        return score
+
+    def best(self) -> tuple[Bandwidth, float]:
+        """Best end point so far; of equal ones the first."""
+        return min(self.ends, key=lambda end: end[1])
+
+
+def scan_grid(typical: float) -> Floats:
+    """Bandwidths around the typical distance."""
+    return halving_grid(typical * 2.0**_ABOVE, _COUNT)
+
+
+def local_minima(scores: Floats) -> list[int]:
+    """Indices of the promising minima of a scanned curve, best first."""
+    padded = np.concatenate([[np.inf], scores, [np.inf]])
+    dips = np.flatnonzero((scores <= padded[:-2]) & (scores <= padded[2:]))
+    return [int(i) for i in dips[np.argsort(scores[dips], kind="stable")] if scores[i] <= scores.min() * (1 + _CLOSE)]
+
+
+def shared_bandwidth(search: Search, typical: float) -> None:
+    """Scan, then refine the promising minima; end points go to ``search.ends``."""
+    grid = scan_grid(typical)
+    scores = search.scan(grid)
+    dips = local_minima(scores)
+    search.starts = len(dips)
+    for start, dip in enumerate(dips):
+        search.start = start
+        low = math.log(grid[dip + 1] if dip + 1 < grid.size else typical / _REACH)
+        high = math.log(grid[dip - 1] if dip else typical * _REACH)
+        middle, curvature = _vertex(scores, dip)
+        refine(search, low, high, math.log(grid[dip]) + middle, curvature)
+
+
+def _vertex(scores: Floats, dip: int) -> tuple[float, float]:
+    """Offset from the dip to the vertex of the parabola through it and its neighbours, and its curvature."""
+    if dip == 0 or dip == scores.size - 1:
+        return 0.0, 0.0
+    finer, here, coarser = scores[dip + 1], scores[dip], scores[dip - 1]
+    bend = finer - 2 * here + coarser
+    if bend <= 0:
+        return 0.0, 0.0
+    return float(_SPACING * np.clip((finer - coarser) / (2 * bend), -0.9, 0.9)), float(bend / _SPACING**2)
+
+
+def refine(search: Search, low: float, high: float, x: float, curvature: float) -> None:
+    """Minimise over ``log h`` in ``[low, high]`` from ``x``: first roughly, then exactly."""
+    if search.plan.locate is not search.plan.finish:
+        x, _, curvature = _descend(search, search.plan.locate, (low, high, x, curvature), 1e-7)
+    x, score, _ = _descend(search, search.plan.finish, (low, high, x, curvature), _FLAT)
+    search.ends.append((math.exp(x), score))
+
+
+def _descend(search: Search, how: CrossValidation, start: tuple[float, float, float, float], gain: float) -> tuple[float, float, float]:
+    """Newton steps on the gradient with a secant curvature, kept inside a shrinking bracket by bisection."""
+    low, high, x, curvature = start
+    best = (x, math.inf, curvature)
+    previous: tuple[float, float] | None = None
+    for _ in range(60):
+        score = search.score(math.exp(x), how)
+        slope = float(score.gradient[0])
+        if previous is not None and (slope - previous[1]) * (x - previous[0]) > 0:
+            curvature = (slope - previous[1]) / (x - previous[0])
+        previous = (x, slope)
+        if score.value < best[1]:
+            best = (x, score.value, curvature)
+        low, high = (x, high) if slope < 0 else (low, x)
+        enough = curvature > 0 and slope**2 / (2 * curvature) <= gain * score.value
+        if slope == 0 or enough or high - low < 1e-9:
+            break
+        step = x - slope / curvature if curvature > 0 else math.nan
+        x = step if low < step < high else (low + high) / 2
+    return best
+
+
+def descend_from(search: Search, start: Floats, how: CrossValidation, route: Route) -> Bandwidth:
+    """L-BFGS-B from ``start`` along one route; returns where it ended."""
+    from scipy.optimize import minimize
+
+    def objective(x: Floats) -> tuple[float, Floats]:
+        score = search.score(route.bandwidth(x), how)
+        return score.value, route.chain(x, score.gradient)
+
+    bounds = [route.bounds()] * start.size
+    first = np.clip(route.coordinates(start), *route.bounds())
+    options = {"maxfun": route.cap, "maxiter": route.cap}
+    minimise: Any = minimize
+    found = minimise(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return route.bandwidth(found.x)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Coordinates of a search: ``log h``, or ``(typical / h)^2``, in which dropping a feature is a plain bound at 0."""
+
+    typical: float
+    inverse: bool
+    cap: int
+
+    def coordinates(self, h: Floats) -> Floats:
+        return (self.typical / h) ** 2 if self.inverse else np.log(h)
+
+    def bandwidth(self, x: Floats) -> Bandwidth:
+        h = self.typical / np.sqrt(self._bounded(x)) if self.inverse else np.exp(x)
+        return h if h.size > 1 else float(h[0])
+
+    def chain(self, x: Floats, gradient: Floats) -> Floats:
+        return -0.5 * gradient / self._bounded(x) if self.inverse else gradient
+
+    def bounds(self) -> tuple[float, float]:
+        if self.inverse:
+            return 0.0, _REACH**2
+        return math.log(self.typical / _REACH), math.log(self.typical * _REACH)
+
+    def _bounded(self, x: Floats) -> Floats:
+        return np.maximum(x, _REACH**-2)
+
+
+def drop_features(search: Search, bandwidth: Floats, score: float, typical: float) -> tuple[Floats, float]:
+    """Make bandwidths at the upper end of the search infinite, unless that costs anything."""
+    dropped = np.where(bandwidth >= 0.99 * typical * _REACH, np.inf, bandwidth)
+    if np.array_equal(dropped, bandwidth) or np.isinf(dropped).all():
+        return bandwidth, score
+    without = search.score(dropped, search.plan.finish).value
+    return (dropped, without) if without <= score * (1 + 1e-9) else (bandwidth, score)
