@@ -32,7 +32,7 @@ class Applied:
     Attributes
     ----------
     weight
-        ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; 0 on rows not drawn.
+        ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; on rows not drawn, any finite number.
     reaction
         Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives, with respect to
         the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only.
@@ -118,8 +118,7 @@ def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floa
     """``sum c v r`` and ``sum c v``; numpy's own loops, because the bits of BLAS depend on its number of threads."""
     if weight.shape[1] == 1:
         return np.einsum("ib,i->b", counted, weight[:, 0] * reward), np.einsum("ib,i->b", counted, weight[:, 0])
-    loads = counted * weight
-    return np.einsum("ib,i->b", loads, reward), loads.sum(axis=0)
+    return np.einsum("ib,ib,i->b", counted, weight, reward), np.einsum("ib,ib->b", counted, weight)
 
 
 def _influence(rule: Rule, reward: Floats, counted: Floats, applied: Applied, values: Floats, share: Floats) -> Floats:
@@ -127,10 +126,11 @@ def _influence(rule: Rule, reward: Floats, counted: Floats, applied: Applied, va
 
     The normalised form is the plain one for rewards less the value, divided by the mean of the weights applied.
     """
-    influence = (reward[:, None] - values if rule.normalised else reward[:, None]) * (applied.weight * share)
+    influence = np.multiply(applied.weight, share)
+    influence *= np.subtract(reward[:, None], values) if rule.normalised else reward[:, None]
     if applied.reaction is not None:
         influence += applied.reaction(counted * influence)
     if not rule.normalised:
         influence -= values
-    influence[counted == 0] = 0.0
+    np.copyto(influence, 0.0, where=counted == 0)
     return influence

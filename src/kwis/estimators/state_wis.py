@@ -59,7 +59,7 @@ def sums_by_state(codes: Ints) -> LocalSums:
 
     def sums(vectors: Floats) -> Floats:
         if starts.size == codes.size:
-            return vectors
+            return vectors.copy()
         return np.add.reduceat(vectors[order], starts, axis=0)[codes]
 
     return sums
