@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from statsmodels.nonparametric.kernel_regression import KernelReg
 
@@ -19,7 +21,9 @@ def statsmodels_selection(settings: Settings) -> list[Line]:
         return kwis.select_bandwidth(log.context, log.weight, folds=one_each, per_feature=True)
 
     def theirs(_):
-        return KernelReg(log.weight, log.context, var_type="c" * d, reg_type="lc", bw="cv_ls")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about its own future defaults
+            return KernelReg(log.weight, log.context, var_type="c" * d, reg_type="lc", bw="cv_ls")
 
     ours(0)
     mine, other = interleaved(settings.rounds(3), ours, theirs)
