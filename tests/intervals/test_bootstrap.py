@@ -9,6 +9,7 @@ import kwis
 from kwis.estimators.influence import resampled_errors
 from kwis.intervals import endpoints
 from kwis.intervals.draws import count_chunks
+from kwis.smoothing.threads import engine
 from tests.estimators.catalogue import CASES, ESTIMATORS, NORMALISED, label, some_sample
 from tests.reference import intervals as twin
 from tests.reference.estimators import standard_error
@@ -85,6 +86,19 @@ class TestDistribution:
         parts = kwis.Bootstrap(50, "studentised").interval(estimator, sample)
         np.testing.assert_allclose(parts.distribution, whole.distribution, rtol=1e-12, atol=1e-13)
         assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), rel=1e-9)
+
+    @pytest.mark.parametrize(
+        "estimator", [kwis.WIS(), kwis.StateWIS(), kwis.KernelWIS(0.8), kwis.KernelWIS(0.8, kernel="laplace")], ids=label
+    )
+    def test_the_number_of_threads_does_not_change_a_bit(self, estimator):
+        sample = some_sample(1500, groups=100)
+        intervals = []
+        for threads in (1, 2, 3):
+            with engine(threads):
+                intervals.append(kwis.Bootstrap(20, "studentised").interval(estimator, sample))
+        for other in intervals[1:]:
+            np.testing.assert_array_equal(other.distribution, intervals[0].distribution)
+            assert (other.low, other.high) == (intervals[0].low, intervals[0].high)
 
     def test_it_cannot_be_written_to(self):
         with pytest.raises(ValueError, match="read-only"):

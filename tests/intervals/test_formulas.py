@@ -53,6 +53,16 @@ class TestEmpiricalBernstein:
         assert interval.low == pytest.approx(max(np.mean(terms) - reach, -5.0 if span == 10 else 0.0), rel=1e-12)
         assert interval.high == pytest.approx(np.mean(terms) + reach, rel=1e-12)
 
+    def test_huge_weights_are_fine(self):
+        rng = np.random.default_rng(0)
+        weight, reward = rng.uniform(0, 3, 400), rng.random(400)
+        ends = []
+        for size in (1.0, 1e300):
+            sample = kwis.WeightedSample(context=np.zeros((400, 1)), weight=weight * size, reward=reward)
+            interval = kwis.EmpiricalBernstein(bound=(0, 5 * size)).interval(kwis.VIS(), sample)
+            ends.append((interval.low / size, interval.high / size))
+        assert ends[1] == pytest.approx(ends[0], rel=1e-12)
+
     def test_it_never_leaves_the_bounds(self):
         sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[1, 1, 1], reward=[0.5, 1, 0])
         interval = kwis.EmpiricalBernstein(bound=(0, 1)).interval(kwis.VIS(), sample)

@@ -13,7 +13,8 @@ from tests.statistical.bandits import Bandit
 
 LEVEL = 0.95
 MILD, HEAVY, STATES, USERS = Bandit(), Bandit(sharpness=2.2), Bandit(states=3), Bandit(users=5)
-SMOOTH = (kwis.VIS(), kwis.TruncatedVIS(), kwis.WIS(), kwis.KernelWIS(0.4), kwis.KernelWIS(0.4, normalised=True))
+FIXED = (kwis.VIS(), kwis.TruncatedVIS(), kwis.WIS(), kwis.KernelWIS(0.4), kwis.KernelWIS(0.4, normalised=True))
+SMOOTH = (*FIXED, kwis.KernelWIS("cv", normalised=True))
 SETTINGS = {
     "mild": (MILD, SMOOTH),
     "heavy": (HEAVY, SMOOTH),
@@ -25,6 +26,8 @@ COLUMNS = ("bca", "percentile", "studentised", "influence", "bernstein", "bias/s
 
 def all_intervals(estimator, sample, replicates, seed):
     """Every interval of an estimator; the three bootstraps read the same distribution, as the same seed would give them."""
+    if getattr(estimator, "selects_bandwidth", False):
+        estimator = estimator.held(sample)
     drawn = kwis.Bootstrap(replicates, "studentised").interval(estimator, sample, LEVEL, rng=seed)
     estimate = estimator.estimate(sample)
     acceleration = endpoints.acceleration_of(draw_sums(estimate.influence, sample.group))
@@ -37,21 +40,25 @@ def all_intervals(estimator, sample, replicates, seed):
     }
 
 
-def study(setting, simulations, n, replicates):
+def title(estimator):
+    return estimator.name + (" cv" if getattr(estimator, "selects_bandwidth", False) else "")
+
+
+def study(setting, simulations, n, replicates, estimators=None):
     """Share of simulations in which each interval held the truth, by estimator."""
-    bandit, estimators = SETTINGS[setting]
+    bandit, usual = SETTINGS[setting]
     truth, bound = bandit.value(), bandit.largest_weight()
     held, values = defaultdict(lambda: defaultdict(int)), defaultdict(list)
     for seed in range(simulations):
         (sample,) = bandit.sample(n, np.random.default_rng([simulations, seed]))
-        for estimator in estimators:
+        for estimator in estimators or usual:
             value, intervals = all_intervals(estimator, sample, replicates, seed)
             if estimator == kwis.VIS():
                 interval = kwis.EmpiricalBernstein(bound=(0, bound)).interval(estimator, sample, LEVEL)
                 intervals["bernstein"] = (interval.low, interval.high)
-            values[estimator.name].append(value)
+            values[title(estimator)].append(value)
             for name, (low, high) in intervals.items():
-                held[estimator.name][name] += low <= truth <= high
+                held[title(estimator)][name] += low <= truth <= high
     table = {name: {method: count / simulations for method, count in counts.items()} for name, counts in held.items()}
     for name, found in values.items():
         table[name]["bias/sd"] = (np.mean(found) - truth) / np.std(found)
@@ -70,12 +77,12 @@ def difference_study(simulations, n, replicates):
     return {"difference of wis": {name: count / simulations for name, count in held.items()}}
 
 
-def show(title, table):
-    print(f"\n{title}")
-    print(f"  {'':24s}" + "".join(f"{column:>12s}" for column in COLUMNS))
+def show(heading, table):
+    print(f"\n{heading}")
+    print(f"  {'':26s}" + "".join(f"{column:>12s}" for column in COLUMNS))
     for name, row in table.items():
         cells = ["" if c not in row else f"{row[c]:+.2f}" if c == "bias/sd" else f"{100 * row[c]:.1f} %" for c in COLUMNS]
-        print(f"  {name:24s}" + "".join(f"{cell:>12s}" for cell in cells))
+        print(f"  {name:26s}" + "".join(f"{cell:>12s}" for cell in cells))
 
 
 def main(simulations, n=300, replicates=500):

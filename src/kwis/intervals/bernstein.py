@@ -55,7 +55,8 @@ class EmpiricalBernstein:
         terms = _bounded_terms(estimator, sample, low, high)
         n = terms.size
         log_term = math.log(4 / (1 - level))
-        mean, spread = float(terms.mean()), float(terms.std(ddof=1))
+        unit = max(abs(low), abs(high))  # squares of huge terms would overflow
+        mean, spread = float(terms.mean()), float((terms / unit).std(ddof=1) * unit)
         reach = spread * math.sqrt(2 * log_term / n) + 7 * (high - low) * log_term / (3 * (n - 1))
         # The value lies within the bounds, whatever the sample says.
         return Interval(low=max(mean - reach, low), high=min(mean + reach, high), level=level, value=mean, method="empirical-bernstein")
