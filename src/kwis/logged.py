@@ -31,6 +31,8 @@ class LoggedBandit:
         ``(n,)`` probability with which the logger chose the logged action; None if it was not logged.
     behaviour
         ``(n, K)`` the logger's whole distribution, where it is known.
+    propensity_origin
+        ``"logged"``, or what replaced them, such as ``"estimated"``.
     encoding
         The context ready for distances, with the story of each column: see :mod:`kwis.encoding`.
     row_weight
@@ -58,6 +60,7 @@ class LoggedBandit:
     rows: Ints
     propensity: Floats | None = None
     behaviour: Floats | None = None
+    propensity_origin: str = "logged"
     row_weight: Floats | None = None
     group: Ints | None = None
     time: Floats | None = None
@@ -134,15 +137,21 @@ class LoggedBandit:
         notes = (*self.notes, f"not part of the context: {gone}", *fresh)
         return replace(self, encoding=encoding, context_columns=kept, notes=notes)
 
-    def with_propensity(self, distribution: Floats, note: str) -> LoggedBandit:
+    def with_propensity(self, distribution: Floats, note: str, origin: str = "estimated") -> LoggedBandit:
         """Log with the given ``(n, K)`` behaviour distribution, and a note that says where it is from."""
         if distribution.shape != (len(self), self.n_actions):
             raise InputError(f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}")
         logged = distribution[np.arange(len(self)), self.action]
-        return replace(self, propensity=read_only(logged), behaviour=read_only(distribution), notes=(*self.notes, note))
+        return replace(
+            self,
+            propensity=read_only(logged),
+            behaviour=read_only(distribution),
+            propensity_origin=origin,
+            notes=(*self.notes, note),
+        )
 
     def __repr__(self) -> str:
-        known = "the whole distribution" if self.behaviour is not None else "of the logged action"
+        known = f"{self.propensity_origin}, {'of all actions' if self.behaviour is not None else 'of the action taken'}"
         actions = ", ".join(str(name) for name in self.action_names[:6]) + (", ..." if self.n_actions > 6 else "")
         extras = [name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None]
         lines = [

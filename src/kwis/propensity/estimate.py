@@ -1,0 +1,224 @@
+"""Propensities learnt from the log itself, for logs that did not keep them.
+
+The probability of every action given the context, from a classifier that never saw the row it predicts (nor, with groups,
+any row of its group), calibrated afterwards. Estimated propensities repair nothing that the context does not show: if the
+logger looked at something that is not in the log, the weights stay wrong, and the result says that they were estimated.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.bandwidth.folds import make_folds
+from kwis.errors import InputError
+from kwis.logged import LoggedBandit
+from kwis.propensity.calibrate import calibrated
+from kwis.typing import Floats, Ints, Seed
+
+# Boosted trees learn little from fewer rows that a linear model does not, and memorise more.
+_ROWS_FOR_TREES = 500
+_ROWS_TO_CHOOSE = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EstimatedPropensity:
+    """Estimated behaviour policy on the rows of one log.
+
+    Attributes
+    ----------
+    distribution, logged
+        ``(n, K)`` probability of every action, and ``(n,)`` of the logged one.
+    model
+        The classifier, in words.
+    folds
+        ``(n,)`` which fold each row was held out in.
+    log_loss
+        Held-out mean of ``-log p(logged action)``; ``log_loss_without_context`` is that of the bare shares of the actions.
+    candidates
+        Held-out log loss of every model that was tried.
+    floor, floored
+        The smallest probability allowed, and in how many rows the logged action's was raised to it.
+    """
+
+    distribution: Floats
+    logged: Floats
+    model: str
+    folds: Ints
+    log_loss: float
+    log_loss_without_context: float
+    candidates: Mapping[str, float]
+    floor: float
+    floored: int
+
+    @property
+    def note(self) -> str:
+        """One sentence for the result."""
+        raised = f"; {self.floored} of them were raised to {self.floor:.2g}" if self.floored else ""
+        k = int(self.folds.max()) + 1
+        return f"propensities were estimated from the context by {self.model}, cross-fitted over {k} folds and calibrated{raised}"
+
+    def attach(self, log: LoggedBandit) -> LoggedBandit:
+        """The log with these propensities, and a note that says so."""
+        return log.with_propensity(self.distribution, self.note)
+
+
+def estimate_propensities(
+    log: LoggedBandit, model: Any = None, *, folds: int = 5, floor: float | None = None, rng: Seed = 0
+) -> EstimatedPropensity:
+    """Cross-fitted, calibrated probabilities of every action given the context.
+
+    Parameters
+    ----------
+    model
+        A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: logistic regression or boosted
+        trees, whichever predicts held-out actions better (on 20,000 of the rows, if there are more).
+    folds
+        Each row is predicted from the other folds; rows of a group share a fold, and each action is spread over all folds.
+    floor
+        Smallest probability; None: ``1/n``, below which nothing can be told from never.
+    """
+    generator = check.generator(rng)
+    lowest = 1 / len(log) if floor is None else check.positive(floor, "floor")
+    if lowest >= 1 / log.n_actions:
+        raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
+    labels = _folds(log, check.whole(folds, "folds", 2), generator)
+    seed = int(generator.integers(2**31))
+    models = _default_models(len(log), seed) if model is None else {_described(model): model}
+    tried_on_part: Mapping[str, float] = {}
+    if len(models) > 1 and len(log) > _ROWS_TO_CHOOSE:
+        part = estimate_propensities(log.take(generator.choice(len(log), _ROWS_TO_CHOOSE, replace=False)), folds=folds, rng=generator)
+        models, tried_on_part = {part.model: models[part.model]}, part.candidates
+    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
+    design = log.features()
+    tried = {}
+    with threadpool_limits(1):  # trees on two threads are thirty times slower than on one wherever a core is busy
+        for name, candidate in models.items():
+            raw = _held_out(candidate, design, log, labels, lowest)
+            tried[name] = _floored(calibrated(raw, log.action, labels, mass), lowest)
+    losses = {name: _log_loss(distribution, log.action, mass) for name, distribution in tried.items()}
+    best = min(losses, key=lambda name: losses[name])
+    logged = tried[best][np.arange(len(log)), log.action]
+    return EstimatedPropensity(
+        distribution=read_only(tried[best]),
+        logged=read_only(logged),
+        model=best,
+        folds=read_only(labels),
+        log_loss=losses[best],
+        log_loss_without_context=_log_loss(_floored(_shares(log, labels, mass), lowest), log.action, mass),
+        candidates={**tried_on_part, **losses},
+        floor=lowest,
+        floored=int((logged <= lowest).sum()),
+    )
+
+
+def _default_models(n: int, seed: int) -> dict[str, Any]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    models: dict[str, Any] = {"logistic regression": LogisticRegression(max_iter=500)}
+    if n >= _ROWS_FOR_TREES:
+        models["boosted trees"] = HistGradientBoostingClassifier(
+            max_iter=60,
+            learning_rate=0.1,
+            max_leaf_nodes=12,
+            min_samples_leaf=30,
+            l2_regularization=1.0,
+            early_stopping=False,
+            random_state=seed,
+        )
+    return models
+
+
+def _described(model: Any) -> str:
+    if not hasattr(model, "fit") or not hasattr(model, "predict_proba"):
+        raise InputError(f"`model` must be a scikit-learn classifier with `predict_proba`, got {type(model).__name__}")
+    return type(model).__name__
+
+
+def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
+    """Fold of each row: whole groups together, or else every action dealt out evenly."""
+    n = len(log)
+    if log.group is not None:
+        return make_folds(n, min(k, len(np.unique(log.group))), generator, log.group)
+    order = generator.permutation(n)
+    order = order[np.argsort(log.action[order], kind="stable")]
+    labels = np.empty(n, dtype=np.int64)
+    labels[order] = np.arange(n) % min(k, n)
+    return labels
+
+
+def _held_out(model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor: float) -> Floats:
+    """``(n, K)`` predictions, each from a model trained on the other folds; an action missing there gets ``floor``."""
+    from sklearn.base import clone
+
+    distribution = np.zeros((len(log), log.n_actions))
+    for fold in range(int(labels.max()) + 1):
+        held, train = labels == fold, labels != fold
+        seen = np.unique(log.action[train])
+        if len(seen) == 1:  # nothing to tell apart, which most classifiers refuse
+            distribution[held, seen[0]] = 1.0
+            continue
+        weight = None if log.row_weight is None else log.row_weight[train]
+        with _clear_failures(model):
+            fitted = clone(model)
+            fitted.fit(design[train], log.action[train], **_weight_argument(fitted, weight))
+            predicted = np.asarray(fitted.predict_proba(design[held]), dtype=np.float64)
+        distribution[np.ix_(held, np.asarray(fitted.classes_, dtype=np.int64))] = predicted
+    if not np.isfinite(distribution).all():
+        raise InputError(f"`model` must predict finite probabilities, got others from {type(model).__name__}")
+    return _floored(distribution, floor)
+
+
+def _weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
+    """How to pass row weights to this model, if it takes them; a thinned log has the wrong shares of actions without them."""
+    if weight is None:
+        return {}
+    from sklearn.utils.validation import has_fit_parameter
+
+    steps = getattr(model, "steps", None)
+    inner, prefix = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
+    if not has_fit_parameter(inner, "sample_weight"):
+        raise InputError(f"`model` must take `sample_weight` for a log with row weights, and {type(inner).__name__} does not")
+    return {f"{prefix}sample_weight": weight}
+
+
+@contextmanager
+def _clear_failures(model: Any) -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # non-convergence shows in the held-out loss
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as failure:  # the classifier's own business, reported as ours
+            reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
+            raise InputError(f"`model` must be able to learn the log, and {type(model).__name__} failed: {reason}") from failure
+
+
+def _floored(distribution: Floats, floor: float) -> Floats:
+    """Distribution with no entry below ``floor``; what that takes is taken from the others in proportion."""
+    low = distribution < floor
+    room = 1 - floor * low.sum(axis=1, keepdims=True)
+    high = np.where(low, 0.0, distribution)
+    return np.where(low, floor, np.maximum(floor, high * (room / high.sum(axis=1, keepdims=True))))
+
+
+def _shares(log: LoggedBandit, labels: Ints, mass: Floats) -> Floats:
+    """Shares of the actions in the other folds, whatever the context."""
+    counts = np.zeros((int(labels.max()) + 1, log.n_actions))
+    np.add.at(counts, (labels, log.action), mass)
+    others = counts.sum(axis=0) - counts
+    return (others / others.sum(axis=1, keepdims=True))[labels]
+
+
+def _log_loss(distribution: Floats, action: Ints, mass: Floats) -> float:
+    return float(-np.average(np.log(distribution[np.arange(len(action)), action]), weights=mass))
