@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from kwis.typing import Bandwidth, Floats
 
@@ -102,3 +103,20 @@ class Interval:
 
     def __repr__(self) -> str:
         return f"Interval([{self.low:.6g}, {self.high:.6g}], level={self.level:g}, {self.method})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether to trust an estimate, and why.
+
+    Attributes
+    ----------
+    reasons
+        Sentences with the numbers that led to it.
+    """
+
+    level: Literal["trust", "with care", "do not trust"]
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.level

@@ -1,0 +1,111 @@
+"""The answer of :func:`kwis.evaluate`: everything it found, and the ways to show or keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from kwis.evaluation.records import Change, Path, Ranking, Recommendation, Row, Segments, Settings
+from kwis.typing import Floats
+
+if TYPE_CHECKING:
+    from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics
+    from kwis.evaluation.table import TextTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Evaluation:
+    """Estimates of several policies, how they compare, whether to trust them, and which to use.
+
+    Attributes
+    ----------
+    rows
+        Every policy by every estimator and for every reward, the logging policy first.
+    changes
+        Each target against the logging policy by every estimator, then each pair of targets.
+    recommended
+        From target to the estimate to use, for the first reward; ``recommendations`` has those of all rewards.
+    diagnostics
+        From target to what was found about its weights.
+    propensity
+        What was found about the propensities, whatever the target.
+    rankings
+        One per reward, the first reward first, where there are targets to be ranked.
+    drift
+        Change over time or between loggers, where the log has either.
+    weights
+        From target to the importance weight of every row.
+    notes
+        What was done to the log and decided on the way, in sentences.
+    """
+
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+    recommendations: tuple[Recommendation, ...]
+    diagnostics: Mapping[str, TargetDiagnostics]
+    propensity: PropensityReport
+    rankings: tuple[Ranking, ...]
+    paths: tuple[Path, ...]
+    segments: tuple[Segments, ...]
+    drift: Drift | None
+    weights: Mapping[str, Floats]
+    notes: tuple[str, ...]
+    settings: Settings
+
+    @property
+    def rewards(self) -> tuple[str, ...]:
+        return self.settings.rewards
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the targets, the logging policy not among them."""
+        return tuple(self.settings.targets)
+
+    @property
+    def recommended(self) -> Mapping[str, Recommendation]:
+        first = self.rewards[0]
+        return {found.target: found for found in self.recommendations if found.reward == first}
+
+    @property
+    def ranking(self) -> Ranking:
+        """Ranking by the first reward."""
+        return self.rankings[0]
+
+    def recommendation(self, target: str | None = None, reward: str | None = None) -> Recommendation:
+        """The recommendation for a target and a reward, the first of each unless named."""
+        wanted = (target or self.targets[0], reward or self.rewards[0])
+        return next(found for found in self.recommendations if (found.target, found.reward) == wanted)
+
+    def table(self, reward: str | None = None) -> TextTable:
+        """One line per policy and estimator: value, interval, difference to the logging policy, effective rows, verdict.
+
+        ``print(evaluation.table())`` in a terminal; notebooks show it as HTML.
+        """
+        from kwis.evaluation.table import table_of
+
+        return table_of(self, reward)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The rows as a data frame of pandas, polars or pyarrow: the one named, or else the first of these that is installed."""
+        from kwis.evaluation.output import frame_of
+
+        return frame_of(self, library)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left out."""
+        from kwis.evaluation.output import json_of
+
+        return json_of(self, path)
+
+    def to_html(self, path: str | PathLike[str]) -> Any:
+        """Write the report, one self-contained file."""
+        from kwis.report import write_html
+
+        return write_html(self, path)
+
+    def __repr__(self) -> str:
+        from kwis.evaluation.words import answer_in_words
+
+        return answer_in_words(self)

@@ -1,0 +1,255 @@
+"""What :func:`kwis.evaluate` returns, piece by piece; every record is frozen and every array read-only.
+
+Each becomes plain JSON in one place, :mod:`kwis.evaluation.output`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwis.results import Estimate, Interval, Verdict
+from kwis.typing import Bandwidth, Floats
+
+if TYPE_CHECKING:
+    from kwis.diagnostics import TargetDiagnostics
+
+LOGGING_POLICY = "logging policy"
+"""Name of the logging policy among the targets; its value is the mean of the logged rewards."""
+
+__all__ = [
+    "LOGGING_POLICY",
+    "Change",
+    "Path",
+    "Place",
+    "Ranking",
+    "Recommendation",
+    "Row",
+    "Segment",
+    "Segments",
+    "Sensitivity",
+    "Settings",
+    "Verdict",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Row:
+    """One policy by one estimator: a line of the table.
+
+    Attributes
+    ----------
+    target
+        Name of the policy; the logging policy has a row of its own.
+    verdict
+        Whether to trust it, and why.
+    recommended
+        Whether this is the estimate to use for its target and reward.
+    """
+
+    target: str
+    reward: str
+    estimate: Estimate
+    interval: Interval
+    verdict: Verdict
+    recommended: bool = False
+
+    @property
+    def estimator(self) -> str:
+        return self.estimate.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Change:
+    """Value of one policy minus that of another, on the same rows.
+
+    Attributes
+    ----------
+    baseline
+        The policy subtracted: the logging policy, or another target.
+    estimator
+        By which both were estimated; the logging policy needs none.
+    interval
+        Paired: what the two have in common cancels.
+    simultaneous
+        The same, widened so that all comparisons of that kind hold at once at the level stated.
+    p_value
+        Two-sided, of no difference, from the influence values; ``nan`` where there is no standard error.
+    recommended
+        Whether both sides are by their recommended estimators.
+    """
+
+    target: str
+    baseline: str
+    reward: str
+    estimator: str
+    interval: Interval
+    simultaneous: Interval
+    std_error: float
+    p_value: float
+    recommended: bool = False
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.interval.low > 0 or self.interval.high < 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recommendation:
+    """Which estimate to use for a target, and why.
+
+    Attributes
+    ----------
+    change
+        The difference to the logging policy by that estimate: the headline.
+    runner_up
+        The estimate that would be used otherwise, where there is one.
+    disagreement
+        Where the two disagree, a sentence that says so.
+    """
+
+    target: str
+    reward: str
+    row: Row
+    change: Change
+    why: tuple[str, ...]
+    runner_up: Row | None = None
+    disagreement: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Path:
+    """Normalised Kernel-WIS along the bandwidth, from State-WIS (0) to WIS (infinity).
+
+    Attributes
+    ----------
+    bandwidths
+        Increasing; the first is 0, the last infinite.
+    chosen
+        The bandwidth selected by cross-validation: one of ``bandwidths``.
+    rows
+        How many rows it was computed on.
+    """
+
+    target: str
+    reward: str
+    bandwidths: Floats
+    values: Floats
+    lows: Floats
+    highs: Floats
+    chosen: float
+    level: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Segment:
+    """The rows with one value of a column: recommended estimates there, and their differences to the logging policy."""
+
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    n: int
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Segments:
+    """All segments by the same columns; the simultaneous intervals of their changes hold together."""
+
+    columns: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Place:
+    """Where a policy stands: from ``best`` (1 is first) to ``worst``, as far as the data can tell."""
+
+    target: str
+    best: int
+    worst: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """All policies in the order of their recommended estimates.
+
+    Attributes
+    ----------
+    differences
+        Every pair, the higher estimate first; their simultaneous intervals hold together.
+    words
+        The same in sentences; policies that cannot be told apart are said to be tied.
+    """
+
+    reward: str
+    places: tuple[Place, ...]
+    differences: tuple[Change, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sensitivity:
+    """Range of WIS if the odds of every propensity may be wrong by up to a factor gamma.
+
+    Attributes
+    ----------
+    value, baseline
+        WIS with the propensities as they are, and the mean of the logged rewards.
+    gammas, lows, highs
+        The range for each gamma.
+    flip
+        Smallest gamma at which the range reaches the baseline, so that the decision could turn; infinite if none does.
+    words
+        The same in a sentence.
+    """
+
+    target: str
+    reward: str
+    value: float
+    baseline: float
+    gammas: Floats
+    lows: Floats
+    highs: Floats
+    flip: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settings:
+    """Everything that reproduces an evaluation.
+
+    Attributes
+    ----------
+    intervals
+        Interval method of each estimator, in words.
+    bandwidths
+        Bandwidth of each target, where one was selected.
+    selection_rows, path_rows
+        Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
+    """
+
+    version: str
+    n: int
+    level: float
+    seed: int
+    rewards: tuple[str, ...]
+    targets: Mapping[str, str]
+    estimators: tuple[str, ...]
+    intervals: Mapping[str, str]
+    bandwidths: Mapping[str, Bandwidth]
+    selection_rows: int
+    path_rows: int
+    context: tuple[str, ...] = ()
+
+
+Diagnostics = Mapping[str, "TargetDiagnostics"]
+Plain = dict[str, Any] | list[Any] | str | float | int | bool | None
