@@ -37,7 +37,7 @@ def test_a_bandwidth_of_the_wrong_length_is_refused_when_the_sample_is_known():
 
 
 def test_bandwidths_that_are_no_numbers_are_refused():
-    assert refused(lambda: kwis.KernelWIS(None)).startswith("`bandwidth` must be a positive number")
+    assert refused(lambda: kwis.KernelWIS(None)) == '`bandwidth` must be positive numbers or "cv", got None'
     assert refused(lambda: kwis.KernelWIS([[1.0]])).startswith("`bandwidth` must be one number or one per feature")
 
 

@@ -48,12 +48,12 @@ class KernelWIS:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if isinstance(self.bandwidth, str):
-            if self.bandwidth != "cv":
-                raise InputError(f'`bandwidth` must be positive numbers or "cv", got {self.bandwidth!r}')
-        else:
-            checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
-            object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
+        if isinstance(self.bandwidth, str) and self.bandwidth == "cv":
+            return
+        if np.asarray(self.bandwidth).dtype.kind not in "iuf":
+            raise InputError(f'`bandwidth` must be positive numbers or "cv", got {self.bandwidth!r}')
+        checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
+        object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
 
     @property
     def name(self) -> str:
