@@ -66,6 +66,11 @@ class Column:
             return self.values.astype(bool)
         return self.values
 
+    def at(self, row: int) -> Any:
+        """The value in one row, as a plain Python object for messages."""
+        value = self.natural()[row]
+        return value.item() if isinstance(value, np.generic) and self.kind != "date" else str(value) if self.kind == "date" else value
+
     def coded(self) -> tuple[Ints, tuple[Label, ...]]:
         """Codes into the sorted distinct labels, -1 where missing; whole numbers become ``int``."""
         if self.kind == "text":

@@ -24,8 +24,9 @@ def numbers_in(column: Column, name: str, role: str) -> Floats:
     """Finite float64 values of a column of numbers or yes/no, or an error with the first row that is something else."""
     said = named(name, role)
     if column.kind == "text":
-        row = int(np.argmax(column.values >= 0))
-        raise InputError(f"{said} must hold numbers, got {column.levels[column.values[row]]!r} at row {row}")
+        words = np.array([not _is_number(level) for level in column.levels] + [False])[column.values]
+        row = int(np.argmax(words if words.any() else column.values >= 0))
+        raise InputError(f"{said} must hold numbers, got {column.at(row)!r} at row {row}")
     if column.kind == "date":
         raise InputError(f"{said} must hold numbers, got dates")
     values = column.values.astype(np.float64)
@@ -35,6 +36,14 @@ def numbers_in(column: Column, name: str, role: str) -> Floats:
         row = int(np.argmin(np.isfinite(values)))
         raise InputError(f"{said} must be finite, got {values[row]} at row {row}")
     return values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def named(name: str, role: str) -> str:

@@ -122,7 +122,7 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
         if absent[row]:
             raise InputError(f"{said} must name an action in every row, got none at row {row}")
         raise InputError(
-            f"{said} must hold actions of the log, got {column.natural()[row]!r} at row {row}; "
+            f"{said} must hold actions of the log, got {column.at(row)!r} at row {row}; "
             "an action that exists but was never taken must be listed in read_log(actions=[...])"
         )
     whole = np.zeros((len(log), log.n_actions))

@@ -68,7 +68,7 @@ def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[In
         codes = codes_of(column, listed)[0]
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
-            raise InputError(f"{named(name, 'action')} must hold only the actions listed, got {column.natural()[row]!r} at row {row}")
+            raise InputError(f"{named(name, 'action')} must hold only the actions listed, got {column.at(row)!r} at row {row}")
         names = listed
     if len(names) < 2:
         raise InputError(f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}")

@@ -23,8 +23,6 @@ _PROBLEMS = {
     "TOO MANY COLUMNS": "too many cells",
     "UNQUOTED VALUE": "a quotation mark that is never closed or closed too early",
     "LINE SIZE OVER MAXIMUM": "a line that is too long",
-    "INVALID ENCODING": "text that is not UTF-8",
-    "INVALID UNICODE": "text that is not UTF-8",
 }
 
 
@@ -48,8 +46,8 @@ def _header(path: str) -> tuple[list[str], str]:
     """Column names and separator; every name must be there once."""
     opener = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            first = lines.readline()
+        with opener(path, "rb") as lines:  # one line alone: DuckDB finds what is wrong further down, and where
+            first = lines.readline().decode("utf-8-sig")
     except (UnicodeDecodeError, OSError, EOFError):
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
     if "\0" in first:
@@ -72,6 +70,8 @@ def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> No
     if broken is None:
         return
     line, error, path = broken
+    if error in ("INVALID ENCODING", "INVALID UNICODE"):
+        raise InputError(f"{path!r} must be text in UTF-8, got other bytes at row {line - 2} (line {line})")
     problem = _PROBLEMS.get(str(error), str(error).lower())
     raise InputError(f"{path!r} must have {width} cells in every row, got {problem} at row {line - 2} (line {line})")
 

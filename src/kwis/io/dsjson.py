@@ -25,8 +25,8 @@ import numpy as np
 
 from kwis.columns import Array, Column
 from kwis.errors import InputError
-from kwis.io.duck import clear_errors, connect, listed, query_table
-from kwis.io.files import JSON_OPTIONS
+from kwis.io.duck import clear_errors, connect, query_table
+from kwis.io.json_lines import create_from_json
 from kwis.io.source import Roles, Source
 from kwis.table import Table
 from kwis.typing import Floats, Ints
@@ -39,9 +39,7 @@ def read_dsjson(paths: Sequence[str]) -> Source:
     doing = f"cannot read {paths[0]!r} as dsjson"
     with connect() as connection:
         with clear_errors(doing):
-            connection.execute(
-                f"CREATE TEMP TABLE lines AS SELECT * FROM read_json({listed(paths)}, format='newline_delimited', {JSON_OPTIONS})"
-            )
+            create_from_json(connection, paths, "lines")
             names = [name for name, *_ in connection.execute("DESCRIBE lines").fetchall()]
             total = int(connection.execute("SELECT count(*) FROM lines").fetchall()[0][0])
         _refuse_other_formats(names, paths[0])
@@ -106,7 +104,7 @@ def _known(columns: dict[str, Column], whole: Floats) -> bool:
 def _numbers(table: Table, name: str) -> Floats:
     column = table.column(name)
     if column.kind != "number":
-        raise InputError(f"`{name}` must hold numbers, got {column.natural()[0]!r} at row 0")
+        raise InputError(f"`{name}` must hold numbers, got {column.at(0)!r} at row 0")
     return column.values.astype(np.float64)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from kwis.errors import InputError
 from kwis.io.delimited import create_from_csv
 from kwis.io.duck import clear_errors, connect, listed, query_table
+from kwis.io.json_lines import create_from_json
 from kwis.table import Table
 
 SUFFIXES = {
@@ -24,7 +25,6 @@ SUFFIXES = {
     ".json": "json",
     ".dsjson": "dsjson",
 }
-JSON_OPTIONS = "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0"
 
 
 def format_of(path: str) -> str | None:
@@ -58,12 +58,8 @@ def read_files(paths: Sequence[str], kind: str, query: str | None = None) -> Tab
         with clear_errors(doing):
             if kind == "csv":
                 create_from_csv(connection, paths)
+            elif kind == "json":
+                create_from_json(connection, paths, "log")
             else:
-                select = json_select(paths) if kind == "json" else f"SELECT * FROM read_parquet({listed(paths)})"
-                connection.execute(f"CREATE TEMP TABLE log AS {select}")
+                connection.execute(f"CREATE TEMP TABLE log AS SELECT * FROM read_parquet({listed(paths)})")
         return query_table(connection, query or "SELECT * FROM log", doing if query is None else "`query` failed")
-
-
-def json_select(paths: Sequence[str]) -> str:
-    """Query that reads JSON lines, with types that hold for every row."""
-    return f"SELECT * FROM read_json({listed(paths)}, {JSON_OPTIONS})"

@@ -24,6 +24,8 @@ def from_frame(source: Any) -> Table:
     """Table from a data frame of any library that narwhals supports; a lazy one is collected."""
     import narwhals as nw
 
+    if type(source).__name__ == "LazyFrame":
+        source = source.collect()
     names = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", ()))]
     for i, name in enumerate(names):
         if name in names[:i]:

@@ -1,0 +1,44 @@
+"""JSON lines: one object per line; nested objects become columns ``outer.inner``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kwis.errors import InputError
+from kwis.io.duck import listed
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Types that hold for every row, and one column per key however rare it is.
+_OPTIONS = "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0"
+
+
+def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str) -> None:
+    """Create a table from JSON files."""
+    import duckdb
+
+    try:
+        connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, {_OPTIONS})")
+    except duckdb.InvalidInputException:
+        _refuse_broken_line(paths)
+        raise
+
+
+def _refuse_broken_line(paths: Sequence[str]) -> None:
+    """Name the first line that is no JSON object; DuckDB's own count of lines is not to be relied on."""
+    for path in paths:
+        with gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb") as lines:
+            for number, line in enumerate(lines):
+                if number == 0 and line.lstrip().startswith(b"["):
+                    return  # one list over several lines
+                try:
+                    broken = bool(line.strip()) and not isinstance(json.loads(line), dict)
+                except ValueError:
+                    broken = True
+                if broken:
+                    place = f"row {number} (line {number + 1})"
+                    raise InputError(f"{path!r} must hold one JSON object per line, got something else at {place}")
