@@ -72,6 +72,8 @@ class Experiment:
         Value of the evaluation policy on the test rows, without and with the noise of the rewards.
     difference
         ``|V(evaluation) - V(logging)|`` on all rows, which decides the bucket.
+    bandwidth
+        Shared bandwidth chosen on the training rows, once it is known.
     """
 
     cell: Cell
@@ -83,6 +85,7 @@ class Experiment:
     published: float
     expected: float
     difference: float
+    bandwidth: float | None = None
 
     @property
     def bucket(self) -> str:
@@ -210,6 +213,27 @@ class Laboratory:
             expected=float(self.rewards.expected(published)),
             difference=abs(self.value(cell.evaluation) - self.value(cell.logging)),
         )
+
+    def curves(self) -> dict[str, Floats]:
+        """What the figures need of all that was trained so far: curves of training, continuous rewards, sample pictures."""
+        found: dict[str, Floats] = {}
+        for architecture, trained in self._classifiers.items():
+            found[f"{architecture}/accuracy"] = trained.accuracy
+            found[f"{architecture}/epochs"] = np.array([trained.early_epoch, trained.late_epoch], dtype=np.float64)
+        if self.autoencoder is not None:
+            for name in ("train_reconstruction", "train_divergence", "test_reconstruction", "test_divergence"):
+                found[f"autoencoder/{name}"] = getattr(self.autoencoder, name)
+            found |= self._pictures()
+        return found
+
+    def _pictures(self) -> dict[str, Floats]:
+        """Mean reward of every action by the right one, and two pictures each of the digits the paper shows."""
+        label, pixels = self.dataset.label, self.dataset.pixels
+        mean = np.stack([self.rewards.table[label == right].mean(axis=0) for right in range(self.dataset.n_actions)])
+        rng = self._stream("pictures")
+        assert pixels is not None
+        picked = {f"pictures/{digit}": pixels[rng.choice(np.flatnonzero(label == digit), 2, replace=False)] for digit in (3, 6, 9)}
+        return {"rewards": mean.ravel()} | {name: values.ravel() for name, values in picked.items()}
 
     def _stream(self, *what: str | int | float) -> np.random.Generator:
         return names.stream(self.dataset.name, *what)

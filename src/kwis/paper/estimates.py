@@ -1,0 +1,142 @@
+"""Every estimator on all test sets of an experiment at once.
+
+The test sets share their contexts, so one product with the kernel serves them all. The numbers are those of the public estimators,
+which a test compares one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.estimators.local import LocalSums, whole_sums
+from kwis.kernels import RBF
+from kwis.paper.simulate import Experiment
+from kwis.smoothing import kernel_products
+from kwis.typing import Bandwidth, Floats
+from kwis.weights import safe_ratio
+
+PLAIN = ("vis", "wis", "state-wis", "truncated-vis", "logged-mean")
+SHARED = ("kernel-wis", "normalised-kernel-wis")
+PER_FEATURE = "kernel-wis-per-feature"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TestSetEstimates:
+    """Estimates on each test set.
+
+    Attributes
+    ----------
+    value, std_error
+        ``(test_sets,)``, the latter from the influence function.
+    kernel_average
+        Mean of the kernel over all pairs of rows, for kernel estimators.
+    """
+
+    __test__ = False  # not a test, whatever its name
+
+    value: Floats
+    std_error: Floats
+    kernel_average: float | None = None
+
+
+def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, TestSetEstimates]:
+    """Estimates that need no bandwidth; ``states`` sums over the rows with the same context."""
+    weight, reward = experiment.weight, experiment.reward
+    cap = np.sqrt(weight.shape[0])
+    return {
+        "vis": _mean_of(weight * reward),
+        "wis": _ratio_of(weight, reward),
+        "state-wis": local_estimates(weight, reward, states)[0],
+        "truncated-vis": _mean_of(np.minimum(weight, cap) * reward),
+        "logged-mean": _mean_of(reward),
+    }
+
+
+def kernel_estimates(experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
+    """Plain and normalised Kernel-WIS."""
+    return local_estimates(experiment.weight, experiment.reward, kernel_sums(experiment.context, bandwidth))
+
+
+def kernel_sums(context: Floats, bandwidth: Bandwidth) -> LocalSums:
+    """Products with the kernel matrix of the contexts."""
+    if np.isinf(bandwidth).all():
+        return whole_sums
+    return lambda vectors: kernel_products(context, bandwidth, RBF, (), vectors)
+
+
+def local_estimates(weight: Floats, reward: Floats, sums: LocalSums) -> tuple[TestSetEstimates, TestSetEstimates]:
+    """Estimates with weights divided by their local mean: plain and normalised.
+
+    With ``G = K 1``, ``M = K w`` and ``t = w G / M``, the plain influence is ``r t - J - w K(r t / M) + K(r t / G)``; the normalised one
+    has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so four serve both.
+    """
+    n, sets = weight.shape
+    around = sums(np.concatenate([np.ones((n, 1)), weight], axis=1))
+    count, mass = around[:, :1], around[:, 1:]
+    applied = safe_ratio(weight * count, np.broadcast_to(mass, weight.shape))
+    earned = reward * applied
+    shares = [safe_ratio(term, np.broadcast_to(total, weight.shape)) for term in (earned, applied) for total in (count, mass)]
+    pulls = sums(np.concatenate(shares, axis=1))
+    pulls_earned = pulls[:, :sets] - weight * pulls[:, sets : 2 * sets]
+    pulls_applied = pulls[:, 2 * sets : 3 * sets] - weight * pulls[:, 3 * sets :]
+    plain, load = earned.mean(axis=0), applied.mean(axis=0)
+    ratio = plain / load
+    influence = earned + pulls_earned - plain
+    relative = (earned - ratio * applied + pulls_earned - ratio * pulls_applied) / load
+    average = float(np.mean(count)) / n
+    return (
+        TestSetEstimates(value=plain, std_error=_std_error(influence), kernel_average=average),
+        TestSetEstimates(value=ratio, std_error=_std_error(relative), kernel_average=average),
+    )
+
+
+def _mean_of(terms: Floats) -> TestSetEstimates:
+    value = terms.mean(axis=0)
+    return TestSetEstimates(value=value, std_error=_std_error(terms - value))
+
+
+def _ratio_of(weight: Floats, reward: Floats) -> TestSetEstimates:
+    value = (weight * reward).sum(axis=0) / weight.sum(axis=0)
+    return TestSetEstimates(value=value, std_error=_std_error(weight * (reward - value) / weight.mean(axis=0)))
+
+
+def _std_error(influence: Floats) -> Floats:
+    n = influence.shape[0]
+    return np.sqrt(np.square(influence).sum(axis=0) / (n * (n - 1)))
+
+
+Resampled = Callable[[Floats], Floats]
+"""From counts (n, B) to the estimates (B, test_sets) on those resamples."""
+
+
+def resampled_plain(experiment: Experiment, states: LocalSums) -> Mapping[str, Resampled]:
+    """The estimators of :func:`plain_estimates` on resamples, normalisers and state means included."""
+    weight, reward = experiment.weight, experiment.reward
+    n = weight.shape[0]
+    cut = np.minimum(weight, np.sqrt(n))
+    return {
+        "vis": lambda counts: counts.T @ (weight * reward) / n,
+        "wis": lambda counts: (counts.T @ (weight * reward)) / (counts.T @ weight),
+        "state-wis": lambda counts: resampled_local(weight, reward, states, counts)[0],
+        "truncated-vis": lambda counts: counts.T @ (cut * reward) / n,
+        "logged-mean": lambda counts: counts.T @ reward / n,
+    }
+
+
+def resampled_local(weight: Floats, reward: Floats, sums: LocalSums, counts: Floats) -> tuple[Floats, Floats]:
+    """Plain and normalised local estimates (B, test_sets) on resamples, local means included."""
+    n, sets = weight.shape
+    replicates = counts.shape[1]
+    weighted = [counts * weight[:, [number]] for number in range(sets)]
+    around = sums(np.concatenate([counts, *weighted], axis=1))
+    near = around[:, :replicates]
+    plain, ratio = np.empty((replicates, sets)), np.empty((replicates, sets))
+    for number in range(sets):
+        near_weight = around[:, (number + 1) * replicates : (number + 2) * replicates]
+        applied = safe_ratio(weighted[number] * near, np.broadcast_to(near_weight, counts.shape))
+        earned = np.einsum("ib,i->b", applied, reward[:, number])
+        plain[:, number], ratio[:, number] = earned / n, earned / applied.sum(axis=0)
+    return plain, ratio
