@@ -1,0 +1,74 @@
+"""The local mean weight: what Kernel-WIS divides by, shown as a map of where propensities fail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.diagnostics.records import LocalMeanWeight, PropensityReport
+from kwis.kernels import RBF, Kernel
+from kwis.smoothing.geometry import Geometry, log_kernel
+from kwis.typing import Bandwidth, Floats, Seed
+from kwis.weights import WeightedSample
+
+_PAIRS = 20_000_000  # what a second or so allows
+_MOST_ROWS = 2_000
+_BLOCK_CELLS = 1 << 21
+_REACH = 1.959963984540054
+
+
+def local_mean_weight(
+    sample: WeightedSample,
+    target: str,
+    report: PropensityReport,
+    *,
+    bandwidth: Bandwidth | None = None,
+    kernel: Kernel = RBF,
+    rng: Seed = 0,
+) -> LocalMeanWeight:
+    """Mean weight around each context, with a pointwise band, and the tests of the target's mean weight from ``report``.
+
+    Parameters
+    ----------
+    bandwidth
+        Of the kernel average. None: ``sqrt(d) n^(-1/(d + 4))``, for standardised contexts of d columns.
+    rng
+        Draws the rows at which the map is computed, for a log too large for all of them.
+    """
+    n, d = sample.context.shape
+    h = math.sqrt(d) * n ** (-1 / (d + 4)) if bandwidth is None else check.bandwidth(bandwidth, d)
+    count = max(1, min(n, _MOST_ROWS, _PAIRS // n))
+    rows = np.arange(n) if count == n else np.sort(check.generator(rng).choice(n, count, replace=False))
+    mean, error = _local(sample, rows, h, kernel)
+    low, high = mean - _REACH * error, mean + _REACH * error
+    tests = tuple(test for test in report.tests if test.kind == "weight" and test.subject == target)
+    return LocalMeanWeight(
+        target=target,
+        bandwidth=h,
+        rows=read_only(sample.rows[rows]),
+        mean=read_only(mean),
+        low=read_only(low),
+        high=read_only(high),
+        outside=float(((low > 1) | (high < 1)).mean()),
+        p_value=min((test.p_value for test in tests), default=1.0),
+        tests=tests,
+    )
+
+
+def _local(sample: WeightedSample, rows: Floats, bandwidth: Bandwidth, kernel: Kernel) -> tuple[Floats, Floats]:
+    """``m = sum k c w / sum k c`` around each row and ``sqrt(sum (k c)^2 (w - m)^2) / sum k c``, c the mass of a row."""
+    points = Geometry.of(sample.context, sample.categorical).scaled(bandwidth)
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    weight = sample.weight
+    means, errors = [], []
+    for block in np.array_split(rows, max(1, -(-len(rows) * sample.n // _BLOCK_CELLS))):
+        k = np.exp(log_kernel(points.take(block), points, kernel)[0]) * mass
+        total = k.sum(axis=1)
+        mean = (k @ weight) / total
+        k *= weight - mean[:, None]
+        means.append(mean)
+        errors.append(np.sqrt(np.einsum("ij,ij->i", k, k)) / total)
+    return np.concatenate(means), np.concatenate(errors)

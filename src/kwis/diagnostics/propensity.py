@@ -1,0 +1,167 @@
+"""Are the propensities right? One family of tests, with 5 % of false alarms over the whole verdict.
+
+What right propensities fix, tested on the whole log and in every region of :mod:`kwis.diagnostics.regions`:
+
+- the mean weight of every target is 1;
+- each action is taken as often as its propensities say. Where only the propensity of the logged action is known, by
+  ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have been on offer;
+- where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of the time.
+
+Without targets a policy that takes every action with the same probability stands in for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.diagnostics.family import Subject, Sums, adjusted, as_tests, p_values, pairs_of, smallest_by_chance, sums_of
+from kwis.diagnostics.records import MeanTest, PropensityReport, Region
+from kwis.diagnostics.regions import regions_of
+from kwis.diagnostics.verdict import propensity_verdict
+from kwis.errors import InputError
+from kwis.logged import LoggedBandit
+from kwis.policies import TargetPolicy
+from kwis.propensity.check import check_propensities
+from kwis.propensity.estimate import EstimatedPropensity
+from kwis.typing import Floats
+
+MOST_TESTS = 400
+_MOST_ACTIONS = 20
+_MOST_FAILURES = 5
+
+
+def propensity_report(
+    log: LoggedBandit,
+    targets: Sequence[TargetPolicy] = (),
+    estimated: EstimatedPropensity | None = None,
+    *,
+    level: float = 0.05,
+) -> PropensityReport:
+    """Test the propensities of a log and say where they fail.
+
+    Parameters
+    ----------
+    log
+        With propensities: logged, or attached by ``estimated.attach(log)``.
+    targets
+        The policies whose weights matter.
+    estimated
+        Given if the propensities were estimated from this very log; the false alarms are then no longer exactly at ``level``.
+    level
+        Chance of calling right propensities wrong, over all tests together.
+    """
+    if log.propensity is None:
+        raise InputError("`log` must have propensities to be checked; kwis.propensity.estimate_propensities supplies them")
+    family = _Family.of(log, targets)
+    p_value, tests, failures = 1.0, tuple[MeanTest, ...](), tuple[MeanTest, ...]()
+    if family.pairs:
+        tests, smallest = family.judged()
+        p_value = min(test.p_value for test in tests)
+        failures = family.failures(tests, smallest, check.level(level))
+    signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
+    return PropensityReport(
+        verdict=propensity_verdict(failures, signs, len(log), estimated is not None),
+        p_value=p_value,
+        level=level,
+        failures=failures,
+        tests=tests,
+        check=signs,
+        estimated=estimated is not None,
+        notes=family.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Family:
+    """All tests of one log."""
+
+    log: LoggedBandit
+    subjects: tuple[Subject, ...]
+    regions: tuple[Region, ...]
+    pairs: tuple[tuple[int, int], ...]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, log: LoggedBandit, targets: Sequence[TargetPolicy]) -> _Family:
+        subjects = _subjects(log, targets)
+        regions = regions_of(log)
+        if len(regions) * len(subjects) > MOST_TESTS:
+            regions = regions_of(log, bins=2)
+        pairs = pairs_of(subjects, regions, log.group, len(regions) * len(subjects))
+        notes: tuple[str, ...] = ()
+        if len(pairs) > MOST_TESTS:
+            pairs = pairs[:MOST_TESTS]
+            tested = {regions[r].column for _, r in pairs}
+            left_out = [name for name in dict.fromkeys(region.column for region in regions) if name not in tested]
+            some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+            notes = (f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough",) if left_out else ()
+        return cls(log=log, subjects=subjects, regions=regions, pairs=tuple(pairs), notes=notes)
+
+    @property
+    def upper_only(self) -> Floats:
+        return np.array([self.subjects[s].upper_only for s, _ in self.pairs])
+
+    def judged(self) -> tuple[tuple[MeanTest, ...], Floats]:
+        """Every test with its p-value, and the smallest p-values to expect by chance."""
+        sums = self._sums(self.regions)
+        smallest = smallest_by_chance(sums.correlations(), self.upper_only)
+        return self._tests(self.regions, sums, smallest), smallest
+
+    def failures(self, tests: tuple[MeanTest, ...], smallest: Floats, level: float) -> tuple[MeanTest, ...]:
+        """The strongest failure, then the strongest without its rows, and so on while any is left.
+
+        Propensities that are wrong in one country fail in every region with people from that country; this names the country.
+        """
+        found: list[MeanTest] = []
+        regions, current = self.regions, tests
+        while len(found) < _MOST_FAILURES and min(test.p_value for test in current) < level:
+            worst = min(range(len(current)), key=lambda i: (current[i].p_value, -abs(current[i].z)))
+            found.append(current[worst])
+            gone = regions[self.pairs[worst][1]].rows
+            regions = tuple(replace(region, rows=region.rows & ~gone) for region in regions)
+            if not regions[0].rows.any():
+                break
+            current = self._tests(regions, self._sums(regions), smallest)
+        return tuple(found)
+
+    def _sums(self, regions: tuple[Region, ...]) -> Sums:
+        return sums_of(self.subjects, regions, self.pairs, self.log.row_weight, self.log.group)
+
+    def _tests(self, regions: tuple[Region, ...], sums: Sums, smallest: Floats) -> tuple[MeanTest, ...]:
+        p = adjusted(p_values(sums.z(), self.upper_only), smallest, len(self.pairs))
+        p[sums.draws < 30] = 1.0  # too little is left of the region
+        return as_tests(self.subjects, regions, self.pairs, sums, p)
+
+
+def _subjects(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Subject, ...]:
+    n, assumed = len(log), log.propensity
+    assert assumed is not None
+    ones = np.ones(n)
+    weights = {target.name: target.logged / assumed for target in targets} or {"a uniform policy": 1 / (log.n_actions * assumed)}
+    subjects = [
+        Subject(kind="weight", name=name, score=weight - 1, scale=ones, expected=float(np.minimum(weight, 1).sum()))
+        for name, weight in weights.items()
+    ]
+    taken = np.bincount(log.action, minlength=log.n_actions)
+    for code in np.argsort(-taken, kind="stable")[:_MOST_ACTIONS]:
+        name, happened = log.action_names[code], (log.action == code).astype(np.float64)
+        if log.behaviour is None:
+            score = happened / assumed - 1
+            subjects.append(Subject(kind="action", name=name, score=score, scale=ones, expected=float(taken[code]), upper_only=True))
+        else:
+            chance = log.behaviour[:, code]
+            subjects.append(Subject(kind="action", name=name, score=happened - chance, scale=chance, expected=float(chance.sum())))
+    return (*subjects, *([] if log.behaviour is None else [_confidence(log, log.behaviour)]))
+
+
+def _confidence(log: LoggedBandit, behaviour: Floats) -> Subject:
+    """Score of the exponent t in probabilities proportional to ``p^t``, at t = 1."""
+    logs = np.log(np.where(behaviour > 0, behaviour, 1.0))
+    mean = (behaviour * logs).sum(axis=1)
+    information = (behaviour * logs**2).sum(axis=1) - mean**2
+    score = logs[np.arange(len(log)), log.action] - mean
+    return Subject(kind="confidence", name="", score=score, scale=np.maximum(information, 0.0), expected=float(len(log)))

@@ -1,0 +1,47 @@
+"""All diagnostics of one target together."""
+
+from __future__ import annotations
+
+from kwis.diagnostics.balance import balance
+from kwis.diagnostics.local import local_mean_weight
+from kwis.diagnostics.records import PropensityReport, TargetDiagnostics
+from kwis.diagnostics.verdict import verdict
+from kwis.diagnostics.weight import weight_diagnostics
+from kwis.logged import LoggedBandit
+from kwis.policies import TargetPolicy, weigh
+from kwis.propensity.support import support
+from kwis.typing import Bandwidth, Seed
+from kwis.weights import WeightedSample
+
+
+def target_diagnostics(
+    log: LoggedBandit,
+    target: TargetPolicy,
+    propensity: PropensityReport,
+    *,
+    sample: WeightedSample | None = None,
+    bandwidth: Bandwidth | None = None,
+    rng: Seed = 0,
+) -> TargetDiagnostics:
+    """Weights, local mean weight, balance, support and verdict of a target.
+
+    Parameters
+    ----------
+    propensity
+        From :func:`propensity_report`, with this target among its targets.
+    sample
+        The log weighed for the target, if it is at hand.
+    bandwidth
+        Of the local mean weight, usually the one that Kernel-WIS selected.
+    """
+    weighed = weigh(log, target) if sample is None else sample
+    weights = weight_diagnostics(weighed)
+    reach = support(log, target)
+    return TargetDiagnostics(
+        target=target.name,
+        weights=weights,
+        local=local_mean_weight(weighed, target.name, propensity, bandwidth=bandwidth, rng=rng),
+        balance=balance(log, weighed.weight),
+        support=reach,
+        verdict=verdict(weights, reach, propensity),
+    )

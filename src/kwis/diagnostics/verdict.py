@@ -1,0 +1,90 @@
+"""From diagnostics to a plain verdict: every threshold is in the table below, and nowhere else.
+
+==========================================  ================  =================
+what                                        with care         do not trust
+==========================================  ================  =================
+effective sample size                       below 200         below 50
+share of the largest weight                 above 5 %         above 20 %
+Pareto k of the weights                     above 0.7         above 1
+target's probability beyond the log         above 0.1 %       above 5 %
+propensities that fail their tests          always            above 10 % misplaced
+propensities estimated, not logged          always
+other serious signs (rounded, placeholder)  always            left nothing to chance
+==========================================  ================  =================
+
+How much is misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there.
+A deterministic target has many weights of 0; that by itself costs no trust, the effective sample size counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from kwis.diagnostics.records import MeanTest, PropensityReport, WeightDiagnostics
+from kwis.propensity.check import PropensityCheck
+from kwis.propensity.support import Support
+from kwis.results import Verdict
+
+EFFECTIVE_N = (200, 50)
+LARGEST_SHARE = (0.05, 0.2)
+PARETO_K = (0.7, 1.0)
+BEYOND = (0.001, 0.05)
+MISPLACED = 0.1
+
+_Level = Literal["trust", "with care", "do not trust"]
+_LEVELS: tuple[_Level, ...] = ("trust", "with care", "do not trust")
+
+
+def verdict(weights: WeightDiagnostics, support: Support | None = None, propensity: PropensityReport | None = None) -> Verdict:
+    """Verdict on what a log can say about a target, from its weights, its support and the propensities."""
+    own = _combined([*_weight_reasons(weights), *_support_reasons(support)])
+    return own if propensity is None else combine(own, propensity.verdict)
+
+
+def combine(*verdicts: Verdict) -> Verdict:
+    """The worst level, with the reasons of all."""
+    level = max((found.level for found in verdicts), key=_LEVELS.index)
+    return Verdict(level=level, reasons=tuple(reason for found in verdicts for reason in found.reasons))
+
+
+def propensity_verdict(failures: Sequence[MeanTest], signs: PropensityCheck, n: int, estimated: bool) -> Verdict:
+    """Verdict on the propensities alone."""
+    reasons: list[tuple[int, str]] = []
+    for test in failures:
+        misplaced = test.n / n * abs(test.mean - 1)
+        reasons.append((2 if misplaced > MISPLACED else 1, f"propensities are wrong; {test.words}"))
+    for finding in signs.findings:
+        if finding.serious:
+            reasons.append((2 if finding.kind == "deterministic" else 1, finding.sentence))
+    if estimated:
+        reasons.append((1, "propensities were estimated from this log, which mends nothing that its context does not show"))
+    return _combined(reasons)
+
+
+def _weight_reasons(weights: WeightDiagnostics) -> Iterable[tuple[int, str]]:
+    sentence = f"the weighted rows are worth {weights.effective_n:.0f} of {weights.n:,}"
+    yield _below(weights.effective_n, EFFECTIVE_N), sentence
+    yield _above(weights.largest_share, LARGEST_SHARE), f"one row carries {weights.largest_share:.0%} of the weight"
+    tail = f"the largest weights have a heavy tail (Pareto k {weights.pareto_k:.2f}), so that errors may be larger than intervals say"
+    yield _above(weights.pareto_k, PARETO_K), tail
+
+
+def _support_reasons(support: Support | None) -> Iterable[tuple[int, str]]:
+    if support is not None and support.beyond is not None:
+        sentence = f"{support.beyond:.1%} of the target's decisions are actions that the log says nothing about"
+        yield _above(support.beyond, BEYOND), sentence
+
+
+def _below(value: float, limits: tuple[float, float]) -> int:
+    return sum(value < limit for limit in limits)
+
+
+def _above(value: float, limits: tuple[float, float]) -> int:
+    return sum(value > limit for limit in limits)
+
+
+def _combined(reasons: Iterable[tuple[int, str]]) -> Verdict:
+    """The worst level, and the sentences that count against the target, the worst first."""
+    against = sorted((entry for entry in reasons if entry[0]), key=lambda entry: -entry[0])
+    return Verdict(level=_LEVELS[against[0][0] if against else 0], reasons=tuple(sentence for _, sentence in against))

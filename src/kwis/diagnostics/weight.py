@@ -1,0 +1,73 @@
+"""How the importance weights of a target are spread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+from kwis._validation import read_only
+from kwis.diagnostics.pareto import pareto_k
+from kwis.diagnostics.records import InfluentialRow, WeightDiagnostics
+from kwis.estimators.influence import standard_error
+from kwis.estimators.vis import VIS
+from kwis.estimators.wis import WIS
+from kwis.typing import Floats
+from kwis.weights import WeightedSample, effective_size
+
+_PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagnostics:
+    """Spread of the weights, their mean, their tail, and the ``most`` influential rows."""
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
+    total = float(loads.sum())
+    mean = float(np.average(sample.weight, weights=mass))
+    error = standard_error((sample.weight - mean) * (mass / mass.mean()), sample.group)
+    return WeightDiagnostics(
+        n=sample.n,
+        effective_n=effective_size(sample.weight, sample.mass),
+        largest_share=float(loads.max()) / total if total > 0 else 0.0,
+        zero_share=float(np.average(sample.weight == 0, weights=mass)),
+        mean=mean,
+        std_error=error,
+        p_value=_two_sided(mean - 1, error),
+        probabilities=read_only(np.array(_PROBABILITIES)),
+        quantiles=read_only(_quantiles(sample.weight, mass)),
+        pareto_k=pareto_k(sample.weight * (mass / mass.mean())),
+        influential=_influential(sample, loads / total if total > 0 else loads, most),
+    )
+
+
+def _two_sided(distance: float, error: float) -> float:
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if abs(distance) < 1e-12 else 0.0
+    return float(2 * ndtr(-abs(distance) / error))
+
+
+def _quantiles(weight: Floats, mass: Floats) -> Floats:
+    """Smallest weights below which at least the given shares of the mass lie."""
+    order = np.argsort(weight, kind="stable")
+    below = np.cumsum(mass[order]) / mass.sum()
+    places = np.searchsorted(below, np.array(_PROBABILITIES) - 1e-12)
+    return weight[order][np.minimum(places, weight.size - 1)]
+
+
+def _influential(sample: WeightedSample, shares: Floats, most: int) -> tuple[InfluentialRow, ...]:
+    estimate = (WIS() if sample.weight.any() else VIS()).estimate(sample)
+    effect = np.zeros(sample.n) if estimate.influence is None else estimate.influence / sample.n
+    order = np.argsort(-np.abs(effect), kind="stable")[:most]
+    return tuple(
+        InfluentialRow(
+            row=int(sample.rows[i]),
+            weight=float(sample.weight[i]),
+            reward=float(sample.reward[i]),
+            share=float(shares[i]),
+            effect=float(effect[i]),
+        )
+        for i in order
+    )
