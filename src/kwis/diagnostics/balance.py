@@ -9,7 +9,7 @@ from kwis.diagnostics.features import features_of
 from kwis.diagnostics.records import Balance
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
-from kwis.typing import Floats
+from kwis.typing import Floats, Ints
 from kwis.weights import effective_size
 
 _LEAST_ROWS = 30
@@ -50,7 +50,7 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
     )
 
 
-def _largest(standard: Floats, log: LoggedBandit, weight: Floats, actions: Floats) -> float:
+def _largest(standard: Floats, log: LoggedBandit, weight: Floats, actions: Ints) -> float:
     """Largest distance, over the actions, of the mean among those who took it; 0 where no action has enough rows."""
     total = np.bincount(log.action, weight, minlength=log.n_actions)[actions]
     sums = np.bincount(log.action, weight * standard, minlength=log.n_actions)[actions]

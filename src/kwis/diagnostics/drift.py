@@ -1,4 +1,4 @@
-"""Do rewards, actions or contexts change over time, or from logger to logger?
+"""Change of rewards, actions and contexts over time, or from logger to logger.
 
 Change in the actions is no fault as long as the propensities follow it, which :mod:`kwis.diagnostics.propensity` tests by period
 and logger. Change in the rewards or the contexts means that an average over the log is an average over its history, and that
@@ -8,6 +8,7 @@ tomorrow may be different.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.stats import chi2
@@ -57,7 +58,7 @@ def drift(log: LoggedBandit, reward: int = 0) -> Drift | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Split:
-    by: str
+    by: Literal["time", "logger"]
     name: str
     codes: Ints
     labels: tuple[str, ...]

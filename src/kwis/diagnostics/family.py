@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from kwis.columns import Label
-from kwis.diagnostics.records import MeanTest, Region
+from kwis.diagnostics.records import Mask, MeanTest, Region
 from kwis.estimators.influence import draw_sums
 from kwis.typing import Floats, Ints
 
@@ -101,7 +101,7 @@ def pairs_of(subjects: Sequence[Subject], regions: Sequence[Region], group: Ints
     return pairs[:most]
 
 
-def _draws_in(rows: Floats, group: Ints | None) -> int:
+def _draws_in(rows: Mask, group: Ints | None) -> int:
     return int(rows.sum()) if group is None else np.unique(group[rows]).size
 
 
@@ -140,12 +140,12 @@ def _blocks(order: Ints, group: Ints | None, size: int) -> list[Ints]:
     return [block for block in np.split(order, cuts) if len(block)]
 
 
-def p_values(z: Floats, upper_only: Floats) -> Floats:
+def p_values(z: Floats, upper_only: Mask) -> Floats:
     """Of each test by itself."""
     return np.where(upper_only, ndtr(-z), 2 * ndtr(-np.abs(z)))
 
 
-def smallest_by_chance(correlations: Floats, upper_only: Floats, seed: int = 0) -> Floats:
+def smallest_by_chance(correlations: Floats, upper_only: Mask, seed: int = 0) -> Floats:
     """Sorted smallest p-values of so many tests, over draws in which everything is right."""
     m = len(correlations)
     values, vectors = np.linalg.eigh(correlations)
@@ -160,7 +160,7 @@ def smallest_by_chance(correlations: Floats, upper_only: Floats, seed: int = 0) 
     return np.sort(np.concatenate(smallest))
 
 
-def _smallest(z: Floats, upper_only: Floats) -> Floats:
+def _smallest(z: Floats, upper_only: Mask) -> Floats:
     one, two = z[:, upper_only], z[:, ~upper_only]
     above = ndtr(-one.max(axis=1)) if one.shape[1] else np.ones(len(z))
     apart = 2 * ndtr(-two.max(axis=1)) if two.shape[1] else np.ones(len(z))

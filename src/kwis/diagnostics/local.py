@@ -11,7 +11,7 @@ from kwis._validation import read_only
 from kwis.diagnostics.records import LocalMeanWeight, PropensityReport
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.geometry import Geometry, log_kernel
-from kwis.typing import Bandwidth, Floats, Seed
+from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
 _PAIRS = 20_000_000  # what a second or so allows
@@ -58,7 +58,7 @@ def local_mean_weight(
     )
 
 
-def _local(sample: WeightedSample, rows: Floats, bandwidth: Bandwidth, kernel: Kernel) -> tuple[Floats, Floats]:
+def _local(sample: WeightedSample, rows: Ints, bandwidth: Bandwidth, kernel: Kernel) -> tuple[Floats, Floats]:
     """``m = sum k c w / sum k c`` around each row and ``sqrt(sum (k c)^2 (w - m)^2) / sum k c``, c the mass of a row."""
     points = Geometry.of(sample.context, sample.categorical).scaled(bandwidth)
     mass = np.ones(sample.n) if sample.mass is None else sample.mass

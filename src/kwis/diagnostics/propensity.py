@@ -19,7 +19,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.diagnostics.family import Subject, Sums, adjusted, as_tests, p_values, pairs_of, smallest_by_chance, sums_of
-from kwis.diagnostics.records import MeanTest, PropensityReport, Region
+from kwis.diagnostics.records import Mask, MeanTest, PropensityReport, Region
 from kwis.diagnostics.regions import regions_of
 from kwis.diagnostics.verdict import propensity_verdict
 from kwis.errors import InputError
@@ -102,7 +102,7 @@ class _Family:
         return cls(log=log, subjects=subjects, regions=regions, pairs=tuple(pairs), notes=notes)
 
     @property
-    def upper_only(self) -> Floats:
+    def upper_only(self) -> Mask:
         return np.array([self.subjects[s].upper_only for s, _ in self.pairs])
 
     def judged(self) -> tuple[tuple[MeanTest, ...], Floats]:

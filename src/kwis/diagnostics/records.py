@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kwis.columns import Label
 from kwis.propensity.check import PropensityCheck
 from kwis.propensity.support import Support
 from kwis.results import Verdict
 from kwis.typing import Bandwidth, Floats, Ints
+
+Mask = NDArray[np.bool_]
 
 EVERYWHERE = "everywhere"
 """Name of the region that is the whole log."""
@@ -87,7 +92,7 @@ class Region:
 
     column: str | None
     label: str
-    rows: Floats
+    rows: Mask
 
     @property
     def n(self) -> int:

@@ -62,9 +62,9 @@ def _of_time(log: LoggedBandit, bins: int) -> Iterator[Region]:
 def time_column(log: LoggedBandit) -> str:
     """Name of the raw column that the time was read from, ``time`` where none is equal to it."""
     for name, column in log.table.columns.items():
-        if column.kind in ("date", "number"):
-            values = seconds(column) if column.kind == "date" else column.values
-            if np.array_equal(values, log.time, equal_nan=True) if values.dtype.kind == "f" else np.array_equal(values, log.time):
+        if log.time is not None and column.kind in ("date", "number"):
+            values = seconds(column) if column.kind == "date" else column.values.astype(np.float64)
+            if np.array_equal(values, log.time, equal_nan=True):
                 return name
     return "time"
 
@@ -103,8 +103,8 @@ def show_range(low: float, high: float, dates: bool) -> tuple[str, str]:
     if not dates:
         return f"{low:.4g}", f"{high:.4g}"
     start, end = np.datetime64(int(low), "s"), np.datetime64(int(high), "s")
-    unit = "D" if start.astype("datetime64[D]") != end.astype("datetime64[D]") else "m"
-    return str(np.datetime_as_string(start, unit=unit)), str(np.datetime_as_string(end, unit=unit))
+    first, last = str(start.astype("datetime64[D]")), str(end.astype("datetime64[D]"))
+    return (first, last) if first != last else (str(start.astype("datetime64[m]")), str(end.astype("datetime64[m]")))
 
 
 def _kept(name: str, label: str, rows: Array, n: int) -> Iterator[Region]:

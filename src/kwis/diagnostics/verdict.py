@@ -54,9 +54,8 @@ def propensity_verdict(failures: Sequence[MeanTest], signs: PropensityCheck, n: 
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
         reasons.append((2 if misplaced > MISPLACED else 1, f"propensities are wrong; {test.words}"))
-    for finding in signs.findings:
-        if finding.serious:
-            reasons.append((2 if finding.kind == "deterministic" else 1, finding.sentence))
+    serious = [finding for finding in signs.findings if finding.serious]
+    reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if estimated:
         reasons.append((1, "propensities were estimated from this log, which mends nothing that its context does not show"))
     return _combined(reasons)
