@@ -128,6 +128,8 @@ def column_of_items(items: Sequence[Any]) -> Column:
         return Column("number", np.array([np.nan if _absent(item) else float(item) for item in items], dtype=np.float64))
     if all(isinstance(item, dt.date | np.datetime64) for item in present):
         return Column("date", np.array([None if _absent(item) else _moment(item) for item in items], dtype="datetime64[us]"))
+    if all(isinstance(item, dt.timedelta) for item in present):
+        return Column("number", np.array([np.nan if _absent(item) else item.total_seconds() for item in items]))
     if all(isinstance(item, dt.time) for item in present):
         return Column("number", np.array([np.nan if _absent(item) else _seconds(item) for item in items]))
     if any(isinstance(item, list | tuple | dict | set | bytearray | memoryview | np.ndarray) for item in present):

@@ -70,6 +70,16 @@ def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ..
     return None
 
 
+def proper_family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ...]:
+    """The same columns if their values are a distribution too, otherwise none: names alone can be a coincidence."""
+    names = family(table, prefix, actions)
+    if names is None or any(table.columns[name].kind != "number" for name in names):
+        return ()
+    values = np.column_stack([table.columns[name].values for name in names]).astype(np.float64)
+    proper = (values >= 0).all() and (values <= 1).all() and (np.abs(values.sum(axis=1) - 1) <= TOLERANCE).all()
+    return names if proper else ()
+
+
 def columns_by_action(table: Table, columns: ColumnsByAction, actions: Sequence[Label], role: str) -> tuple[str, ...]:
     """One column name per action, in the order of ``actions``, from a mapping, a list in that order, or a prefix."""
     if isinstance(columns, str):

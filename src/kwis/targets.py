@@ -30,7 +30,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.classifiers import predicted
 from kwis.columns import Column
-from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, sums_to_one
+from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, probabilities_in, proper_family, sums_to_one
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.policies import (
@@ -93,8 +93,8 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
         return from_choice(log, column, name, (target,))
     _refuse_one_share(log, target)
     policy = from_probability(log, column, name, (target,))
-    members = family(log.table, target, log.action_names)
-    if members is None:
+    members = proper_family(log.table, target, log.action_names)
+    if not members:
         return policy
     whole = from_distribution(log, distribution_in(log.table, members, "target"), name, "", members)
     if np.abs(whole.logged - policy.logged).max() > 1e-6:
@@ -119,7 +119,7 @@ def _meaning(log: LoggedBandit, column: Column, name: str) -> str:
 def _refuse_one_share(log: LoggedBandit, target: str) -> None:
     for action in log.action_names:
         prefix = target.removesuffix(f"_{action}")
-        if prefix != target and family(log.table, prefix, log.action_names) is not None:
+        if prefix != target and proper_family(log.table, prefix, log.action_names):
             raise InputError(
                 f"`target` must be the probability of the logged action or of every action, got `{target}`, by its name the "
                 f"probability of {action!r} alone; say {prefix!r} for the whole policy, or kwis.probability({target!r})"

@@ -10,7 +10,7 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.columns import Label
-from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, family, named, numbers_in
+from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
 from kwis.encoding import encode, seconds
 from kwis.errors import InputError, KwisWarning
 from kwis.io.context import context_columns
@@ -90,7 +90,7 @@ def _behaviour(table: Table, propensity: ColumnsByAction | None, action: Ints, a
     if isinstance(propensity, str) and propensity in table:
         logged = numbers_in(table.column(propensity), propensity, "propensity")
         _refuse_outside(logged, propensity)
-        members = family(table, propensity, actions) or ()
+        members = proper_family(table, propensity, actions)
         whole = distribution_in(table, members, "propensity") if members else None
         if whole is not None and np.abs(whole[rows, action] - logged).max() > 1e-6:
             whole = None  # columns that are called alike but are something else

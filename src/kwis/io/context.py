@@ -2,7 +2,7 @@
 
 Every column that has no other role, except
 
-- columns that by their names hold a policy: ``<name>_<action>`` for every action, and ``<name>`` itself;
+- columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>`` itself;
 - identifiers: text that is different in every row, and counters of rows;
 - columns of probabilities that nobody asked for: one called ``propensity`` or ``pscore`` while none was named.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.columns import Column, Label
-from kwis.distributions import family
+from kwis.distributions import proper_family
 from kwis.errors import InputError, KwisWarning
 from kwis.io.source import Roles
 from kwis.table import Table
@@ -61,9 +61,8 @@ def _policy_columns(table: Table, actions: tuple[Label, ...]) -> set[str]:
     for name in table.columns:
         prefix = name.removesuffix(str(actions[0])).removesuffix("_")
         if prefix and name.endswith(str(actions[0])):
-            members = family(table, prefix, actions)
-            if members is not None:
-                found |= {prefix, *members}
+            members = proper_family(table, prefix, actions)
+            found |= {prefix, *members} if members else set()
     return found
 
 

@@ -7,9 +7,7 @@ logger looked at something that is not in the log, the weights stay wrong, and t
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kwis import _validation as check
+from kwis._learning import clear_failures, weight_argument
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
@@ -168,9 +167,9 @@ def _held_out(model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor
             distribution[held, seen[0]] = 1.0
             continue
         weight = None if log.row_weight is None else log.row_weight[train]
-        with _clear_failures(model):
+        with clear_failures(model):
             fitted = clone(model)
-            fitted.fit(design[train], log.action[train], **_weight_argument(fitted, weight))
+            fitted.fit(design[train], log.action[train], **weight_argument(fitted, weight))
             predicted = np.asarray(fitted.predict_proba(design[held]), dtype=np.float64)
         distribution[np.ix_(held, np.asarray(fitted.classes_, dtype=np.int64))] = predicted
     if not np.isfinite(distribution).all():
@@ -178,38 +177,16 @@ def _held_out(model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor
     return _floored(distribution, floor)
 
 
-def _weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
-    """How to pass row weights to this model, if it takes them; a thinned log has the wrong shares of actions without them."""
-    if weight is None:
-        return {}
-    from sklearn.utils.validation import has_fit_parameter
-
-    steps = getattr(model, "steps", None)
-    inner, prefix = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
-    if not has_fit_parameter(inner, "sample_weight"):
-        raise InputError(f"`model` must take `sample_weight` for a log with row weights, and {type(inner).__name__} does not")
-    return {f"{prefix}sample_weight": weight}
-
-
-@contextmanager
-def _clear_failures(model: Any) -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # non-convergence shows in the held-out loss
-        try:
-            yield
-        except InputError:
-            raise
-        except Exception as failure:  # the classifier's own business, reported as ours
-            reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
-            raise InputError(f"`model` must be able to learn the log, and {type(model).__name__} failed: {reason}") from failure
-
-
 def _floored(distribution: Floats, floor: float) -> Floats:
     """Distribution with no entry below ``floor``; what that takes is taken from the others in proportion."""
-    low = distribution < floor
-    room = 1 - floor * low.sum(axis=1, keepdims=True)
-    high = np.where(low, 0.0, distribution)
-    return np.where(low, floor, np.maximum(floor, high * (room / high.sum(axis=1, keepdims=True))))
+    low = np.zeros(distribution.shape, dtype=bool)
+    raised = distribution
+    while (raised < floor).any():  # giving way can push another entry below, so at most K rounds
+        low |= raised < floor
+        high = np.where(low, 0.0, distribution)
+        room = 1 - floor * low.sum(axis=1, keepdims=True)
+        raised = np.where(low, floor, high * (room / high.sum(axis=1, keepdims=True)))
+    return raised
 
 
 def _shares(log: LoggedBandit, labels: Ints, mass: Floats) -> Floats:
