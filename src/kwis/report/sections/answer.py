@@ -1,0 +1,136 @@
+"""The answer first: what a reader can act on, in a sentence or two, and a card for each policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Recommendation
+from kwis.report.sections.common import badge_of, decimals_of, interval_words
+from kwis.report.view import Badge, Card
+from kwis.report.wording import count, listed, number, sentence, span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The top of the page."""
+
+    kicker: str
+    words: str
+    support: tuple[str, ...]
+    badge: Badge | None
+    cards: tuple[Card, ...]
+
+
+def answer(evaluation: Evaluation) -> Answer:
+    """The answer for the first reward, about the policy that does best among those to be trusted."""
+    found = list(evaluation.recommended.values())
+    head = f"Policy evaluation · {count(evaluation.settings.n)} decisions"
+    kicker = f"{head} · reward: {evaluation.rewards[0]}" if evaluation.rewards else head
+    if not found:
+        return Answer(kicker=kicker, words="No policy was evaluated.", support=(), badge=None, cards=())
+    best = headline_of(found)
+    decimals = decimals_of(evaluation, best.reward)
+    cards = tuple(_card(evaluation, each, strong=each is best and len(found) > 1) for each in found)
+    return Answer(
+        kicker=kicker,
+        words=_words(best, decimals, among=len(found), surely=_surely_best(evaluation, best)),
+        support=(_interval(best, decimals), _trust(best), *_others(found, best, decimals), *_ranking(evaluation)),
+        badge=badge_of(best.row.verdict),
+        cards=cards,
+    )
+
+
+def headline_of(found: Sequence[Recommendation]) -> Recommendation:
+    """The highest estimate among the policies to be trusted, or among all where none is."""
+    trusted = [each for each in found if each.row.verdict.level != "do not trust"]
+    return max(trusted or found, key=lambda each: each.row.interval.value)
+
+
+def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
+    """Whether the ranking leaves it no other place than the first."""
+    places = [place for ranking in evaluation.rankings if ranking.reward == best.reward for place in ranking.places]
+    return any(place.target == best.target and place.worst == 1 for place in places)
+
+
+def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
+    gain = best.change.interval
+    now = gain_baseline(best)
+    values = f"{number(best.row.interval.value, decimals)} per decision against {number(now, decimals)} now"
+    if best.row.verdict.level == "do not trust":
+        return (
+            f"This log cannot tell how {best.target} would have done." if among == 1 else "This log cannot tell which policy would do best."
+        )
+    if not best.change.decided:
+        return f"The log does not settle whether {best.target} does better than what runs now: {values}."
+    if among > 1 and gain.value < 0:
+        return f"None of {among} policies does better than what runs now; the best, {best.target}, would have earned {values}."
+    standing = "does best" if surely else "has the highest estimate"
+    lead = best.target if among == 1 else f"Of {among} policies, {best.target} {standing}: it"
+    return f"{lead} would have earned {values}."
+
+
+def gain_baseline(found: Recommendation) -> float:
+    """What the logging policy earned, by the same estimate."""
+    return found.row.interval.value - found.change.interval.value
+
+
+def _interval(best: Recommendation, decimals: int) -> str:
+    gain = best.change.interval
+    shown = f"{number(gain.value, decimals, signed=True)} per decision, {interval_words(gain, decimals, signed=True)}"
+    how = f"by {best.row.estimator} on {count(best.row.estimate.n)} decisions"
+    if best.row.verdict.level == "do not trust":
+        return f"The estimate for {best.target} is {number(best.row.interval.value, decimals)} ({shown}), {how}; it is no ground to act on."
+    direction = "Difference" if not best.change.decided else "A gain of" if gain.value > 0 else "A loss:"
+    return f"{direction}{':' if direction == 'Difference' else ''} {shown}, {how}."
+
+
+def _trust(best: Recommendation) -> str:
+    reasons = best.row.verdict.reasons
+    if not reasons:
+        return "Nothing in the log speaks against it." if best.row.verdict.level == "trust" else ""
+    more = len(reasons) - 1
+    also = f" {count(more)} more {'reason' if more == 1 else 'reasons'} below." if more else ""
+    return sentence(f"because {reasons[0].rstrip('.')}") + also
+
+
+def _others(found: Sequence[Recommendation], best: Recommendation, decimals: int) -> tuple[str, ...]:
+    """Higher estimates that were passed over because they are not to be trusted."""
+    higher = [each for each in found if each.row.interval.value > best.row.interval.value]
+    if not higher:
+        return ()
+    shown = listed(f"{each.target} ({number(each.row.interval.value, decimals)})" for each in higher)
+    verb = "has a higher estimate" if len(higher) == 1 else "have higher estimates"
+    return (f"{shown} {verb} but should not be trusted.",)
+
+
+def _ranking(evaluation: Evaluation) -> tuple[str, ...]:
+    if len(evaluation.targets) < 2 or not evaluation.rankings:
+        return ()
+    return tuple(sentence(words) for words in evaluation.ranking.words[:1])
+
+
+def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Card:
+    decimals = decimals_of(evaluation, found.reward)
+    gain = found.change.interval
+    lines = [
+        f"{span(gain.low, gain.high, decimals, signed=True)}",
+        f"{number(found.row.interval.value, decimals)} against {number(gain_baseline(found), decimals)} now",
+    ]
+    lines += [_other_reward(evaluation, other) for other in evaluation.recommendations
+              if other.target == found.target and other.reward != found.reward]  # fmt: skip
+    return Card(
+        name=found.target,
+        badge=badge_of(found.row.verdict),
+        headline=number(gain.value, decimals, signed=True),
+        lines=tuple(lines),
+        strong=strong,
+    )
+
+
+def _other_reward(evaluation: Evaluation, found: Recommendation) -> str:
+    decimals = decimals_of(evaluation, found.reward)
+    gain = found.change.interval
+    words = span(gain.low, gain.high, decimals, signed=True)
+    return f"{found.reward}: {number(gain.value, decimals, signed=True)} ({words})"

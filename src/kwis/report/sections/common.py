@@ -1,0 +1,45 @@
+"""Words and numbers that several sections share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kwis.evaluation.answer import Evaluation
+from kwis.report.view import Badge, Block, Cell
+from kwis.report.wording import decimals_for, number, percent, span
+from kwis.results import Interval, Verdict
+
+OPEN_BLOCKS = 3
+"""Targets shown at once in the sections with a figure for each; the others are folded."""
+
+_TONES = {"trust": "good", "with care": "fair", "do not trust": "poor"}
+
+
+def badge_of(verdict: Verdict) -> Badge:
+    return Badge(words=verdict.level.capitalize(), tone=_TONES[verdict.level])
+
+
+def decimals_of(evaluation: Evaluation, reward: str) -> int:
+    """Decimals for everything measured in one reward: the same all over the page, by the recommended intervals."""
+    found = [each for each in evaluation.recommendations if each.reward == reward]
+    return decimals_for([each.change.interval.width for each in found] + [each.row.interval.width for each in found])
+
+
+def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
+    """``95 % interval +0.008 to +0.034``."""
+    return f"{percent(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
+
+
+def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
+    """``0.142  0.121 to 0.163``, for the right-hand side of a forest plot."""
+    return f"{number(interval.value, decimals, signed=signed)} ({span(interval.low, interval.high, decimals, signed=signed)})"
+
+
+def number_cell(value: float, decimals: int, *, signed: bool = False) -> Cell:
+    return Cell(number(value, decimals, signed=signed), value)
+
+
+def fold_after(blocks: Sequence[Block], keep: int = OPEN_BLOCKS) -> tuple[Block, ...]:
+    """Blocks with all but the first few folded."""
+    return tuple(block if place < keep else replace(block, folded=True) for place, block in enumerate(blocks))

@@ -1,0 +1,135 @@
+"""Policies against each other: which is best as far as the data can tell, and by how much, segment by segment too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Change, Ranking, Segments
+from kwis.report.charts import Forest, Stripe
+from kwis.report.sections.common import decimals_of, fold_after, interval_words, number_cell, value_words
+from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.wording import count, number, percent, sentence
+
+_MOST_STRIPES = 40
+
+
+def policies(evaluation: Evaluation) -> Section | None:
+    if not any(len(ranking.places) > 1 for ranking in evaluation.rankings):
+        return None
+    lead = "Every pair on the same rows; the intervals hold for all pairs at once, so that the best of many is not best by luck."
+    several = len(evaluation.rewards) > 1
+    blocks = [_ranking(evaluation, ranking, several=several) for ranking in evaluation.rankings]
+    return Section(key="policies", title="Policies compared", lead=lead, blocks=fold_after(blocks))
+
+
+def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Block:
+    decimals = decimals_of(evaluation, ranking.reward)
+    figures = (_pairs(ranking, decimals),) if ranking.differences else ()
+    return Block(
+        title=f"Reward: {ranking.reward}" if several else "",
+        points=tuple(sentence(words) for words in ranking.words),
+        figures=figures,
+        tables=(_places(ranking, decimals),),
+    )
+
+
+def _pairs(ranking: Ranking, decimals: int) -> Figure:
+    shown = ranking.differences[:_MOST_STRIPES]
+    stripes = tuple(_stripe(each, f"{each.target} \u2212 {each.baseline}", decimals) for each in shown)
+    chart = Forest(
+        title=f"Differences between policies, {ranking.reward}",
+        description="; ".join(stripe.hint for stripe in stripes[:6]),
+        stripes=stripes,
+        axis=f"difference in {ranking.reward} per decision",
+        reference=0.0,
+        reference_name="no difference",
+    )
+    return Figure(chart=chart, caption="Simultaneous intervals; marked where the difference is not 0 by more than chance.")
+
+
+def _stripe(each: Change, label: str, decimals: int, heading: str | None = None) -> Stripe:
+    """A difference with its simultaneous interval, marked where that leaves 0 out."""
+    wide = each.simultaneous
+    decided = wide.low > 0 or wide.high < 0
+    words = f"{number(wide.value, decimals, signed=True)}, simultaneous {interval_words(wide, decimals, signed=True)}"
+    return Stripe(
+        label=label,
+        value=wide.value,
+        low=wide.low,
+        high=wide.high,
+        words=value_words(wide, decimals, signed=True),
+        hint=f"{label}: {words}",
+        look="strong" if decided else "plain",
+        heading=heading,
+    )
+
+
+def _places(ranking: Ranking, decimals: int) -> Table:
+    rows = tuple(
+        (
+            Cell(str(place.best) if place.best == place.worst else f"{place.best} to {place.worst}", place.best),
+            Cell(place.target),
+            number_cell(place.row.interval.value, decimals),
+            number_cell(place.row.interval.low, decimals),
+            number_cell(place.row.interval.high, decimals),
+            Cell(place.row.estimator),
+            Cell(place.row.verdict.level),
+        )
+        for place in ranking.places
+    )
+    columns = ("Place", "Policy", "Value", "Low", "High", "Estimator", "Verdict")
+    return Table(caption=f"Ranking by {ranking.reward}", columns=columns, rows=rows)
+
+
+def segments(evaluation: Evaluation) -> Section | None:
+    if not evaluation.segments:
+        return None
+    blocks = [_segments(evaluation, found) for found in evaluation.segments]
+    lead = "Differences to the logging policy within each segment; the intervals of one figure hold together."
+    return Section(key="segments", title="Segments", lead=lead, blocks=fold_after(blocks))
+
+
+def _segments(evaluation: Evaluation, found: Segments) -> Block:
+    changes = [(segment, each) for segment in found.segments for each in segment.changes]
+    keys = dict.fromkeys((each.target, each.reward) for _, each in changes)
+    figures = []
+    for target, reward in keys:
+        decimals = decimals_of(evaluation, reward)
+        chosen = [(segment, each) for segment, each in changes if (each.target, each.reward) == (target, reward)]
+        stripes = tuple(
+            _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals) for segment, each in chosen[:_MOST_STRIPES]
+        )
+        numbers = _segment_table(f"{target}, {reward}, by {', '.join(found.columns)}", [(s.label, s.n, c) for s, c in chosen], decimals)
+        figures.append(Figure(chart=_segment_chart(target, reward, found.columns, stripes), numbers=numbers))
+    title = f"By {', '.join(found.columns)}"
+    return Block(title=title, paragraphs=tuple(sentence(note) for note in found.notes), figures=tuple(figures))
+
+
+def _segment_chart(target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]) -> Forest:
+    return Forest(
+        title=f"{target} minus logging policy by {', '.join(columns)}, {reward}",
+        description="; ".join(stripe.hint for stripe in stripes[:6]),
+        stripes=stripes,
+        axis=f"{target}: difference in {reward} per decision",
+        reference=0.0,
+        reference_name="no difference",
+    )
+
+
+def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decimals: int) -> Table:
+    rows = tuple(
+        (
+            Cell(label),
+            Cell(count(n), n),
+            number_cell(each.interval.value, decimals, signed=True),
+            number_cell(each.interval.low, decimals, signed=True),
+            number_cell(each.interval.high, decimals, signed=True),
+            number_cell(each.simultaneous.low, decimals, signed=True),
+            number_cell(each.simultaneous.high, decimals, signed=True),
+        )
+        for label, n, each in lines
+    )
+    level = percent(lines[0][2].interval.level) if lines else ""
+    columns = ("Segment", "Rows", "Difference", f"Low, {level}", f"High, {level}", "Low, all at once", "High, all at once")
+    return Table(caption=caption, columns=columns, rows=rows, folded=True)

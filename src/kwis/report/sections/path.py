@@ -1,0 +1,88 @@
+"""The bandwidth path: how the estimate goes from State-WIS to WIS, and where the chosen bandwidth lies."""
+
+from __future__ import annotations
+
+import math
+
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Path
+from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
+from kwis.report.sections.common import decimals_of, fold_after, number_cell
+from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.wording import count, number, percent, rough, span
+
+_LEAD = (
+    "A small bandwidth compares each row with contexts like its own (State-WIS), a large one with all rows (WIS). "
+    "A flat path says that the choice matters little."
+)
+_END_GAP = 0.12  # room on either side for the two ends, as a share of the finite bandwidths' reach
+
+
+def bandwidth_path(evaluation: Evaluation) -> Section | None:
+    if not evaluation.paths:
+        return None
+    several = len(evaluation.rewards) > 1
+    blocks = [_block(evaluation, path, several=several) for path in evaluation.paths]
+    return Section(key="bandwidth", title="Bandwidth", lead=_LEAD, blocks=fold_after(blocks))
+
+
+def _block(evaluation: Evaluation, path: Path, *, several: bool) -> Block:
+    decimals = decimals_of(evaluation, path.reward)
+    rows = f"Computed on {count(path.rows)} of {count(evaluation.settings.n)} rows, drawn with the seed of the evaluation."
+    title = f"{path.target}, {path.reward}" if several else path.target
+    paragraphs = (rows,) if path.rows < evaluation.settings.n else ()
+    return Block(title=title, paragraphs=paragraphs, figures=(_figure(path, decimals),))
+
+
+def _figure(path: Path, decimals: int) -> Figure:
+    finite = [h for h in path.bandwidths.tolist() if 0 < h < math.inf]
+    scale = logarithmic(finite, margin=0.0)
+    places = [_place(scale, h) for h in path.bandwidths.tolist()]
+    lines = list(zip(path.bandwidths.tolist(), path.values.tolist(), path.lows.tolist(), path.highs.tolist(), strict=True))
+    points = tuple(
+        Point(
+            x=place,
+            y=value,
+            low=low,
+            high=high,
+            hint=f"{_name(h)}: {number(value, decimals)}, {percent(path.level)} interval {span(low, high, decimals)}",
+            look="strong" if h == path.chosen else "quiet",
+        )
+        for place, (h, value, low, high) in zip(places, lines, strict=True)
+    )
+    ticks = [(_place(scale, h), rough(h)) for h in scale.ticks(3)]
+    ends = (number(lines[0][1], decimals), number(lines[-1][1], decimals))
+    between = tuple(tick for tick in ticks if 0.14 < tick[0] < 0.88)
+    chart = Plot(
+        title=f"Estimate of {path.target} along the bandwidth",
+        description=f"From {ends[0]} at State-WIS to {ends[1]} at WIS; chosen: {_name(path.chosen)}.",
+        x=Scale(-_END_GAP, 1 + _END_GAP),
+        y=linear((*path.lows.tolist(), *path.highs.tolist(), *path.values.tolist())),
+        x_name="bandwidth, log scale between the ends",
+        y_name=f"{path.reward} per decision",
+        curves=(Curve(points=points),),
+        ticks=((-_END_GAP, "State-WIS"), *between, (1 + _END_GAP, "WIS")),
+        marks=((_place(scale, path.chosen), f"chosen: {_name(path.chosen)}"),),
+    )
+    caption = f"Kernel-WIS at each bandwidth with its {percent(path.level)} interval."
+    return Figure(chart=chart, caption=caption, numbers=_table(path, lines, decimals))
+
+
+def _place(scale: Scale, bandwidth: float) -> float:
+    """0 to 1 for finite bandwidths, and a little beyond for the two ends."""
+    if bandwidth == 0:
+        return -_END_GAP
+    return 1 + _END_GAP if math.isinf(bandwidth) else scale.share(bandwidth)
+
+
+def _name(bandwidth: float) -> str:
+    if bandwidth == 0:
+        return "State-WIS"
+    return "WIS" if math.isinf(bandwidth) else f"bandwidth {rough(bandwidth)}"
+
+
+def _table(path: Path, lines: list[tuple[float, float, float, float]], decimals: int) -> Table:
+    rows = tuple((Cell(_name(h).removeprefix("bandwidth "), h), *(number_cell(value, decimals) for value in rest)) for h, *rest in lines)
+    chosen = frozenset(place for place, line in enumerate(lines) if line[0] == path.chosen)
+    caption = f"Bandwidth path of {path.target}, {path.reward}"
+    return Table(caption=caption, columns=("Bandwidth", "Value", "Low", "High"), rows=rows, strong=chosen, folded=True)

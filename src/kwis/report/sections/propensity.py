@@ -1,0 +1,137 @@
+"""The propensities: whether they are what they say, their reliability curve, and the balance they achieve."""
+
+from __future__ import annotations
+
+import math
+
+from kwis.diagnostics.records import Balance, PropensityReport
+from kwis.evaluation.answer import Evaluation
+from kwis.propensity.reliability import Reliability
+from kwis.report.charts import Curve, Forest, Plot, Point, Stripe, linear
+from kwis.report.sections.common import badge_of, number_cell
+from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
+from kwis.report.wording import count, number, p_value, sentence
+
+_MOST_FEATURES = 20
+_SIGMAS = 1.959963984540054
+
+
+def propensities(evaluation: Evaluation) -> Section:
+    found = evaluation.propensity
+    blocks = [_verdict(found)]
+    curve = found.check.reliability
+    if curve is not None and curve.predicted.size:
+        blocks.append(_reliability(curve))
+    balance = _balance(evaluation)
+    if balance is not None:
+        blocks.append(balance)
+    origin = "estimated from this log, cross-fitted" if found.estimated else "taken from the log"
+    return Section(
+        key="propensities", title="Propensities", lead=f"Everything above rests on them. Here they were {origin}.", blocks=tuple(blocks)
+    )
+
+
+def _verdict(found: PropensityReport) -> Block:
+    points = [sentence(words) for words in found.verdict.reasons]
+    known = set(points)
+    points += [words for words in (sentence(test.words) for test in found.failures) if words not in known]
+    points += [words for words in (sentence(each.sentence) for each in found.check.findings) if words not in known]
+    tests = f"{count(len(found.tests))} tests together: {p_value(found.p_value)}; below {number(found.level, 2)} they are called wrong."
+    paragraphs = (tests if found.tests else "No test could be made.", *(sentence(note) for note in found.notes))
+    return Block(
+        title="Verdict", badge=badge_of(found.verdict), points=tuple(points) or ("Nothing speaks against them.",), paragraphs=paragraphs
+    )
+
+
+def _reliability(curve: Reliability) -> Block:
+    lines = list(zip(curve.predicted.tolist(), curve.observed.tolist(), curve.std_error.tolist(), curve.count.tolist(), strict=True))
+    points = tuple(
+        Point(
+            x=predicted,
+            y=observed,
+            low=max(observed - _SIGMAS * error, 0.0),
+            high=min(observed + _SIGMAS * error, 1.0),
+            hint=f"propensity {number(predicted, 3)}: happened {number(observed, 3)} of the time, {count(pairs)} pairs of row and action",
+            look="flag" if error > 0 and abs(observed - predicted) > 3 * error else "strong",
+        )
+        for predicted, observed, error, pairs in lines
+    )
+    highest = max(max(predicted, observed) for predicted, observed, *_ in lines)
+    scale = linear((0.0, min(1.0, highest)), margin=0.04)
+    chart = Plot(
+        title="Reliability of the propensities",
+        description=f"Expected calibration error {number(curve.expected_calibration_error, 3)}.",
+        x=scale,
+        y=scale,
+        x_name="propensity",
+        y_name="how often it happened",
+        curves=(Curve(points=points, joined=False, intervals="whiskers"),),
+        diagonal=True,
+        square=True,
+    )
+    table = Table(
+        caption="Reliability, bin by bin",
+        columns=("Propensity", "Happened", "Std. error", "Pairs"),
+        rows=tuple((*(number_cell(value, 3) for value in line[:3]), Cell(count(line[3]), line[3])) for line in lines),
+        folded=True,
+    )
+    tiles = (
+        Tile("Calibration error", number(curve.expected_calibration_error, 3), f"{number(curve.expected_by_chance, 3)} by chance alone"),
+    )
+    caption = "What is said to have probability p should happen a share p of the time: points on the line. Bars: 95\u202f%."
+    return Block(title="Calibration", tiles=tiles, figures=(Figure(chart=chart, caption=caption, numbers=table),))
+
+
+def _balance(evaluation: Evaluation) -> Block | None:
+    if not evaluation.diagnostics:
+        return None
+    found = next(iter(evaluation.diagnostics.values())).balance
+    if not found.features:
+        return None
+    chance = 2 / math.sqrt(found.effective_n) if found.effective_n > 0 else math.nan
+    order = sorted(range(len(found.features)), key=lambda j: -max(abs(float(found.before[j])), abs(float(found.after[j]))))
+    stripes = tuple(_feature(found, j, chance) for j in order[:_MOST_FEATURES])
+    chart = Forest(
+        title="Balance of the context before and after weighting",
+        description="; ".join(stripe.hint for stripe in stripes[:5]),
+        stripes=stripes,
+        axis="standardised mean difference",
+        reference=0.0,
+        reference_name="balanced",
+    )
+    left_out = f" The {_MOST_FEATURES} least balanced of {count(len(order))} features." if len(order) > _MOST_FEATURES else ""
+    caption = (
+        "Between the rows of an action and all rows, the action furthest off: hollow as logged, filled when weighted by one over the "
+        f"propensity. Up to about {number(chance, 2)} is chance.{left_out}"
+    )
+    return Block(title="Balance", figures=(Figure(chart=chart, caption=caption, numbers=_balance_table(found, evaluation)),))
+
+
+def _feature(found: Balance, j: int, chance: float) -> Stripe:
+    before, after = float(found.before[j]), float(found.after[j])
+    was, became = number(before, 2, signed=True), number(after, 2, signed=True)
+    return Stripe(
+        label=found.features[j],
+        value=after,
+        low=math.nan,
+        high=math.nan,
+        words=f"{was} \u2192 {became}",
+        hint=f"{found.features[j]}: {was} as logged, {became} weighted",
+        look="flag" if abs(after) > max(0.1, chance) else "strong",
+        ghost=before,
+    )
+
+
+def _balance_table(found: Balance, evaluation: Evaluation) -> Table:
+    targets = [(name, each.balance.weighted) for name, each in evaluation.diagnostics.items() if each.balance.weighted is not None]
+    rows = tuple(
+        (
+            Cell(name),
+            number_cell(float(found.before[j]), 3, signed=True),
+            number_cell(float(found.after[j]), 3, signed=True),
+            *(number_cell(float(weighted[j]), 3, signed=True) for _, weighted in targets),
+        )
+        for j, name in enumerate(found.features)
+    )
+    columns = ("Feature", "As logged", "Weighted", *(f"For {name}" for name, _ in targets))
+    return Table(caption="Standardised mean differences, every feature", columns=columns, rows=rows, folded=True)

@@ -1,0 +1,72 @@
+"""What reproduces the evaluation: version, seed, choices, and the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Settings
+from kwis.report.view import Block, Cell, Section, Table
+from kwis.report.wording import count, percent, rough, sentence
+from kwis.typing import Bandwidth
+
+_MOST_NAMES = 40
+
+
+def reproduce(evaluation: Evaluation) -> Section:
+    settings = evaluation.settings
+    notes = Block(title="Notes", points=tuple(sentence(note) for note in evaluation.notes))
+    blocks = [Block(code=_call(settings), tables=(_table(settings),))]
+    if evaluation.notes:
+        blocks.insert(0, notes)
+    lead = "The same log, version and seed give the same numbers."
+    return Section(key="settings", title="How it was made", lead=lead, blocks=tuple(blocks))
+
+
+def _call(settings: Settings) -> str:
+    """The two calls as Python; names are quoted as Python would, so that they can be pasted whatever is in them."""
+    reading = [f"reward={_one_or_list(settings.rewards)}"]
+    if settings.context:
+        reading.append(f"context={list(settings.context)!r}")
+    targets = _one_or_list(tuple(settings.targets))
+    return (
+        f"# kwis {settings.version}\n"
+        f"log = kwis.read_log(..., {', '.join(reading)})\n"
+        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed})"
+    )
+
+
+def _one_or_list(names: tuple[str, ...]) -> str:
+    return repr(names[0]) if len(names) == 1 else repr(list(names))
+
+
+def _table(settings: Settings) -> Table:
+    lines = [
+        ("Version", f"kwis {settings.version}"),
+        ("Rows", count(settings.n)),
+        ("Level of the intervals", percent(settings.level)),
+        ("Seed", str(settings.seed)),
+        ("Rewards", _names(settings.rewards)),
+        ("Context", _names(settings.context) or "none"),
+        *((f"Policy {name}", words) for name, words in settings.targets.items()),
+        ("Estimators", _names(settings.estimators)),
+        *((f"Interval of {name}", words) for name, words in settings.intervals.items()),
+        *((f"Bandwidth for {name}", _bandwidth(value)) for name, value in settings.bandwidths.items()),
+        ("Rows for selecting bandwidths", count(settings.selection_rows)),
+        ("Rows for the bandwidth path", count(settings.path_rows)),
+    ]
+    rows = tuple((Cell(name), Cell(words)) for name, words in lines)
+    return Table(caption="Settings", columns=("Setting", "Value"), rows=rows)
+
+
+def _names(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - _MOST_NAMES
+    return ", ".join(every[:_MOST_NAMES]) + (f" and {count(more)} more" if more > 0 else "")
+
+
+def _bandwidth(value: Bandwidth) -> str:
+    values = np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()
+    return _names([rough(each) for each in values])

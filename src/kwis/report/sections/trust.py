@@ -1,0 +1,32 @@
+"""Whether to trust the answer, policy by policy, and why this estimate rather than another."""
+
+from __future__ import annotations
+
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Recommendation
+from kwis.report.sections.common import badge_of, decimals_of, fold_after, interval_words
+from kwis.report.view import Block, Section
+from kwis.report.wording import number, sentence
+
+_LEAD = "A verdict from the log alone: how much of it speaks about the policy, and whether its propensities are what they say."
+
+
+def trust(evaluation: Evaluation) -> Section:
+    blocks = [_block(evaluation, found) for found in evaluation.recommended.values()]
+    return Section(key="trust", title="Can it be trusted?", lead=_LEAD, blocks=fold_after(blocks))
+
+
+def _block(evaluation: Evaluation, found: Recommendation) -> Block:
+    reasons = tuple(sentence(reason) for reason in found.row.verdict.reasons)
+    words = [f"Estimate to use: {found.row.estimator}. {' '.join(sentence(reason) for reason in found.why)}".strip()]
+    if found.runner_up is not None:
+        interval = found.runner_up.interval
+        decimals = decimals_of(evaluation, found.reward)
+        value = f"{number(interval.value, decimals)} ({interval_words(interval, decimals)})"
+        words.append(f"Runner-up: {found.runner_up.estimator} with {value}. {sentence(found.disagreement or '')}".strip())
+    return Block(
+        title=found.target,
+        badge=badge_of(found.row.verdict),
+        points=reasons or ("Nothing in the log speaks against it.",),
+        paragraphs=tuple(words),
+    )

@@ -1,0 +1,87 @@
+"""How the importance weights are spread: how many rows the answer really rests on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kwis.diagnostics.records import WeightDiagnostics
+from kwis.evaluation.answer import Evaluation
+from kwis.report.charts import Column, Histogram, logarithmic
+from kwis.report.sections.common import fold_after
+from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
+from kwis.report.wording import count, number, p_value, percent, rough
+from kwis.typing import Floats
+
+_BINS = 28
+_LEAD = "A row counts for as many decisions as its weight says: the probability of its action under the policy over its propensity."
+
+
+def weights(evaluation: Evaluation) -> Section:
+    blocks = [_block(name, found.weights, evaluation.weights.get(name)) for name, found in evaluation.diagnostics.items()]
+    return Section(key="weights", title="Weights", lead=_LEAD, blocks=fold_after(blocks))
+
+
+def _block(target: str, found: WeightDiagnostics, weight: Floats | None) -> Block:
+    figures = () if weight is None or not (weight > 0).any() else (_figure(target, found, weight),)
+    return Block(title=target, tiles=_tiles(found), figures=figures)
+
+
+def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
+    share = found.effective_n / found.n if found.n else math.nan
+    return (
+        Tile("Effective rows", count(found.effective_n), f"{percent(share)} of {count(found.n)}"),
+        Tile("Largest share", percent(found.largest_share, 1), "of all weight on one row"),
+        Tile("Mean weight", number(found.mean, 3), f"should be 1, {p_value(found.p_value)}"),
+        Tile("Tail index", number(found.pareto_k, 2), _tail(found.pareto_k)),
+        Tile("Zero weights", percent(found.zero_share, 1), "action never taken by the policy"),
+    )
+
+
+def _tail(index: float) -> str:
+    if math.isnan(index):
+        return "too few weights to tell"
+    return "light tail" if index < 0.5 else "heavy tail" if index < 0.7 else "too heavy for the interval"
+
+
+def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
+    positive = weight[weight > 0]
+    low, high = _ends(positive)
+    edges = np.geomspace(low, high, _BINS + 1)
+    place = np.clip(np.searchsorted(edges, positive, side="right") - 1, 0, _BINS - 1)
+    rows = np.bincount(place, minlength=_BINS) / weight.size
+    held = np.bincount(place, positive, minlength=_BINS) / positive.sum()
+    columns = tuple(_column(edges[j], edges[j + 1], rows[j], held[j]) for j in range(_BINS))
+    chart = Histogram(
+        title=f"Distribution of the weights of {target}",
+        description=f"From {rough(float(positive.min()))} to {rough(float(positive.max()))}; effective rows {count(found.effective_n)}.",
+        x=logarithmic((low, high), margin=0.0),
+        x_name="weight, log scale",
+        names=("share of rows", "share of all weight"),
+        columns=columns,
+        marks=((1.0, "weight 1"),) if low < 1 < high else (),
+    )
+    caption = "Where the line is far above the bars, few rows decide the estimate."
+    return Figure(chart=chart, caption=caption, numbers=_quantiles(target, found))
+
+
+def _ends(positive: Floats) -> tuple[float, float]:
+    """Range of the positive weights, at most eight powers of ten below the largest: smaller ones count for nothing."""
+    high = float(positive.max())
+    low = max(float(positive.min()), high * 1e-8)
+    return (low / 2, high * 2) if high < low * 1.5 else (low, high)
+
+
+def _column(low: float, high: float, share: float, held: float) -> Column:
+    hint = f"weights {rough(low)} to {rough(high)}: {percent(share, 1)} of rows, {percent(held, 1)} of all weight"
+    return Column(low=low, high=high, share=share, second=held, hint=hint)
+
+
+def _quantiles(target: str, found: WeightDiagnostics) -> Table:
+    names = {0.0: "smallest", 0.5: "median", 1.0: "largest"}
+    lines = tuple(
+        (Cell(names.get(share, percent(share)), share), Cell(rough(value), value))
+        for share, value in zip(found.probabilities.tolist(), found.quantiles.tolist(), strict=True)
+    )
+    return Table(caption=f"Quantiles of the weights of {target}", columns=("Quantile", "Weight"), rows=lines, folded=True)
