@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.estimators.local import LocalSums, whole_sums
-from kwis.kernels import RBF
+from kwis.estimators.local import LocalSums
 from kwis.paper.simulate import Experiment
-from kwis.smoothing import kernel_products
-from kwis.typing import Bandwidth, Floats
+from kwis.typing import Floats
 from kwis.weights import safe_ratio
 
 PLAIN = ("vis", "wis", "state-wis", "truncated-vis", "logged-mean")
@@ -55,20 +53,8 @@ def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, T
     }
 
 
-def kernel_estimates(experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
-    """Plain and normalised Kernel-WIS."""
-    return local_estimates(experiment.weight, experiment.reward, kernel_sums(experiment.context, bandwidth))
-
-
-def kernel_sums(context: Floats, bandwidth: Bandwidth) -> LocalSums:
-    """Products with the kernel matrix of the contexts."""
-    if np.isinf(bandwidth).all():
-        return whole_sums
-    return lambda vectors: kernel_products(context, bandwidth, RBF, (), vectors)
-
-
 def local_estimates(weight: Floats, reward: Floats, sums: LocalSums) -> tuple[TestSetEstimates, TestSetEstimates]:
-    """Estimates with weights divided by their local mean: plain and normalised.
+    """Estimates with weights divided by their local mean: plain and normalised; State-WIS and Kernel-WIS, depending on the sums.
 
     With ``G = K 1``, ``M = K w`` and ``t = w G / M``, the plain influence is ``r t - J - w K(r t / M) + K(r t / G)``; the normalised one
     has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so four serve both.

@@ -9,11 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TextIO
 
 from kwis.estimators import Estimator
-from kwis.estimators.local import LocalSums
 from kwis.paper import stages
 from kwis.paper.datasets import Dataset, load
 from kwis.paper.estimates import PLAIN, SHARED
@@ -97,8 +95,9 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     with engine(task.threads):
         for dataset in datasets:
             laboratory = Laboratory(dataset, store.design)
+            sums = stages.Sums(laboratory.test_context)
             for _, setting, cells in (part for part in plan if part[0] is dataset):
-                _Setting(store, task, laboratory, setting, pending, progress, tally).run(cells)
+                _Setting(store, task, laboratory, sums, setting, pending, progress, tally).run(cells)
             _save_curves(store, laboratory)
     progress.close()
     return Summary(finished=tally.finished, skipped=total - len(pending), failed=len(tally.failed), seconds=time.monotonic() - start)
@@ -131,14 +130,11 @@ class _Setting:
     store: Store
     task: Task
     laboratory: Laboratory
+    sums: stages.Sums
     setting: str
     pending: set[str]
     progress: Progress
     tally: _Tally
-
-    @cached_property
-    def states(self) -> LocalSums:
-        return stages.state_sums(self.laboratory)
 
     def run(self, cells: Sequence[Cell]) -> None:
         for batch in (cells[start : start + _BATCH] for start in range(0, len(cells), _BATCH)):
@@ -184,10 +180,10 @@ class _Setting:
         bandwidths: dict[str, Bandwidth] = {stages.SHARED_KIND: shared}
         if self.task.per_feature is not None:
             bandwidths[self.task.per_feature] = self._per_feature(cell, self.task.per_feature, shared)
-        results = stages.estimate(experiment, self.task.estimators, self.states, bandwidths, self.task.extra)
+        results = stages.estimate(experiment, self.task.estimators, self.sums, bandwidths, self.task.extra)
         self.store.save_estimates(CellFacts.of(cell, experiment), results.items())
         if self.task.replicates:
-            ends = stages.bootstrap(experiment, self.task.replicates, self.states, shared)
+            ends = stages.bootstrap(experiment, self.task.replicates, self.sums, shared)
             self.store.save_bootstrap(cell.key, self.task.replicates, ends.items())
 
     def _per_feature(self, cell: Cell, kind: str, shared: float) -> Bandwidth:

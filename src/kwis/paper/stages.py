@@ -10,7 +10,6 @@ import numpy as np
 from kwis.bandwidth import select_bandwidth, select_bandwidths
 from kwis.bandwidth.scale import default_starts, typical_distance
 from kwis.estimators import Estimator
-from kwis.estimators.local import LocalSums
 from kwis.estimators.state_wis import state_codes, sums_by_state
 from kwis.paper import names
 from kwis.paper.estimates import (
@@ -18,13 +17,13 @@ from kwis.paper.estimates import (
     PLAIN,
     SHARED,
     TestSetEstimates,
-    kernel_estimates,
-    kernel_sums,
+    local_estimates,
     plain_estimates,
     resampled_local,
     resampled_plain,
 )
 from kwis.paper.grid import Cell
+from kwis.paper.pairs import Pairs
 from kwis.paper.records import StoredBandwidth
 from kwis.paper.simulate import Experiment, Laboratory
 from kwis.paper.store import LEVELS
@@ -48,6 +47,18 @@ class Chosen:
 
     bandwidths: tuple[StoredBandwidth, ...]
     errors: Mapping[str, str]
+
+
+class Sums:
+    """Sums over neighbouring test rows, which the cells of a dataset share."""
+
+    def __init__(self, context: Floats) -> None:
+        self.states = sums_by_state(state_codes(context))
+        self.pairs = Pairs(context)
+
+    def estimates(self, experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
+        """Plain and normalised Kernel-WIS."""
+        return local_estimates(experiment.weight, experiment.reward, self.pairs.sums(bandwidth))
 
 
 def choose_shared(laboratory: Laboratory, cells: Sequence[Cell]) -> Chosen:
@@ -80,7 +91,7 @@ def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: fl
 def estimate(
     experiment: Experiment,
     wanted: Iterable[str],
-    states: LocalSums,
+    sums: Sums,
     bandwidths: Mapping[str, Bandwidth],
     extra: Iterable[Estimator[WeightedSample]],
 ) -> dict[str, TestSetEstimates]:
@@ -88,13 +99,13 @@ def estimate(
     missing = set(wanted)
     found: dict[str, TestSetEstimates] = {}
     if missing & set(PLAIN):
-        found.update(plain_estimates(experiment, states))
+        found.update(plain_estimates(experiment, sums.states))
     if missing & set(SHARED):
-        found.update(zip(SHARED, kernel_estimates(experiment, bandwidths[SHARED_KIND]), strict=True))
+        found.update(zip(SHARED, sums.estimates(experiment, bandwidths[SHARED_KIND]), strict=True))
     for kind in (WARM_KIND, PLAIN_KIND):
         name = estimator_of(kind)
         if name in missing:
-            found[name] = kernel_estimates(experiment, bandwidths[kind])[0]
+            found[name] = sums.estimates(experiment, bandwidths[kind])[0]
     found.update((one.name, _one_by_one(one, experiment)) for one in extra if one.name in missing)
     return {name: result for name, result in found.items() if name in missing}
 
@@ -104,15 +115,15 @@ def estimator_of(kind: str) -> str:
     return PER_FEATURE if kind == WARM_KIND else f"{PER_FEATURE}-plain"
 
 
-def bootstrap(experiment: Experiment, replicates: int, states: LocalSums, bandwidth: Bandwidth) -> dict[str, Floats]:
+def bootstrap(experiment: Experiment, replicates: int, sums: Sums, bandwidth: Bandwidth) -> dict[str, Floats]:
     """Percentile interval ends (levels, 2, test_sets) of every estimator with a shared bandwidth or none.
 
     All test sets of a cell see the same resamples of rows: the kernel sums of the counts are then needed once.
     """
     rng = names.stream("bootstrap", *experiment.cell.names)
     n = experiment.weight.shape[0]
-    rules = resampled_plain(experiment, states)
-    local = kernel_sums(experiment.context, bandwidth)
+    rules = resampled_plain(experiment, sums.states)
+    local = sums.pairs.sums(bandwidth, single=True)
     values: dict[str, list[Floats]] = {name: [] for name in (*PLAIN, *SHARED)}
     for start in range(0, replicates, _REPLICATES_PER_PRODUCT):
         counts = _draw_counts(n, min(_REPLICATES_PER_PRODUCT, replicates - start), rng)
@@ -129,11 +140,6 @@ def _draw_counts(n: int, replicates: int, rng: np.random.Generator) -> Floats:
     """``(n, replicates)``: how often each row is drawn."""
     picks = rng.integers(n, size=(replicates, n)) + n * np.arange(replicates)[:, None]
     return np.bincount(picks.ravel(), minlength=replicates * n).reshape(replicates, n).T.astype(np.float64)
-
-
-def state_sums(laboratory: Laboratory) -> LocalSums:
-    """Sums over the test rows that have the same context."""
-    return sums_by_state(state_codes(laboratory.test_context))
 
 
 def _one_by_one(estimator: Estimator[WeightedSample], experiment: Experiment) -> TestSetEstimates:
