@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
-    from kwis.estimators import VIS, WIS, KernelWIS, StateWIS, TruncatedVIS
+    from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
     from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, difference
     from kwis.kernels import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
+    from kwis.outcome import PredictedSample, predict_rewards
     from kwis.results import BandwidthChoice, Estimate, Interval
     from kwis.scaling import Scaling, standardise
     from kwis.weights import WeightedSample
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "kwis.weights": ("WeightedSample",),
     "kwis.scaling": ("standardise", "Scaling"),
-    "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS"),
+    "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
+    "kwis.outcome": ("PredictedSample", "predict_rewards"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": ("Bootstrap", "InfluenceInterval", "EmpiricalBernstein", "difference"),
     "kwis.kernels": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
@@ -39,6 +41,10 @@ __all__ = [
     "WIS",
     "StateWIS",
     "KernelWIS",
+    "DirectMethod",
+    "DoublyRobust",
+    "PredictedSample",
+    "predict_rewards",
     "kernel_mean",
     "make_folds",
     "cv_score",

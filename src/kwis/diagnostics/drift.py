@@ -144,23 +144,23 @@ def _periods(log: LoggedBandit, split: _Split, outcome: _Change) -> tuple[Period
 def _findings(split: _Split, outcome: _Change, shares: list[_Change], contexts: list[_Change], level: float) -> list[str]:
     said = []
     if outcome.p_value < level:
-        low, high = int(outcome.means.argmin()), int(outcome.means.argmax())
-        said.append(
-            f"mean {outcome.name} {outcome.means[low]:.4g} in {split.labels[low]}, {outcome.means[high]:.4g} in {split.labels[high]}"
-        )
+        low, high = _ends(split, outcome)
+        said.append(f"mean {outcome.name} was {outcome.means.min():.4g} {low} and {outcome.means.max():.4g} {high}")
     for change in _strongest(shares, level):
-        low, high = int(change.means.argmin()), int(change.means.argmax())
-        said.append(
-            f"{change.name} was {change.means[low]:.0%} of the actions in {split.labels[low]}, {change.means[high]:.0%} in {split.labels[high]}"
-        )
+        low, high = _ends(split, change)
+        said.append(f"{change.name} was {change.means.min():.0%} of the actions {low} and {change.means.max():.0%} {high}")
     for change in _strongest(contexts, level):
-        moved = np.ptp(change.means) / change.spread
+        low, high = _ends(split, change)
         said.append(
-            f"the mean of {change.name} moved by {moved:.2f} standard deviations between periods"
-            if split.by == "time"
-            else f"the means of {change.name} differ by {moved:.2f} standard deviations between loggers"
+            f"the mean of {change.name} was {np.ptp(change.means) / change.spread:.2f} standard deviations higher {high} than {low}"
         )
     return said
+
+
+def _ends(split: _Split, change: _Change) -> tuple[str, str]:
+    """Where the mean is lowest and highest, in words."""
+    word = "from" if split.by == "time" else "by logger"
+    return f"{word} {split.labels[int(change.means.argmin())]}", f"{word} {split.labels[int(change.means.argmax())]}"
 
 
 def _strongest(changes: list[_Change], level: float) -> list[_Change]:

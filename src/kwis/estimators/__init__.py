@@ -1,10 +1,12 @@
 """Estimators of the value of a policy, one per file.
 
 Each is a rule for the weights it applies (``vis``, ``truncated_vis``, ``wis``, ``state_wis``, ``kernel_wis``); ``ratio`` turns a
-rule into values, influence and resamples; ``difference`` compares two policies.
+rule into values, influence and resamples; ``direct`` and ``doubly_robust`` use predicted rewards; ``difference`` compares two policies.
 """
 
 from kwis.estimators.difference import Difference, PairedSample
+from kwis.estimators.direct import DirectMethod
+from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import Estimator, Resamples
 from kwis.estimators.state_wis import StateWIS
@@ -12,4 +14,16 @@ from kwis.estimators.truncated_vis import TruncatedVIS
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 
-__all__ = ["VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "Difference", "PairedSample", "Estimator", "Resamples"]
+__all__ = [
+    "VIS",
+    "TruncatedVIS",
+    "WIS",
+    "StateWIS",
+    "KernelWIS",
+    "DirectMethod",
+    "DoublyRobust",
+    "Difference",
+    "PairedSample",
+    "Estimator",
+    "Resamples",
+]

@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kwis import _validation as check
-from kwis._learning import clear_failures, weight_argument
+from kwis._learning import fitting, weight_argument
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
@@ -167,7 +167,7 @@ def _held_out(model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor
             distribution[held, seen[0]] = 1.0
             continue
         weight = None if log.row_weight is None else log.row_weight[train]
-        with clear_failures(model):
+        with fitting(model, len(log)):
             fitted = clone(model)
             fitted.fit(design[train], log.action[train], **weight_argument(fitted, weight))
             predicted = np.asarray(fitted.predict_proba(design[held]), dtype=np.float64)

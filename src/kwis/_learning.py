@@ -1,0 +1,45 @@
+"""What fitting somebody else's model takes, whichever it is: row weights passed the way it wants, failures in one sentence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kwis.errors import InputError
+from kwis.typing import Floats
+
+_ROWS_FOR_THREADS = 20_000  # below, boosted trees spend their time waiting for each other, tenfold on a busy machine
+
+
+def weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
+    """How to pass row weights to this model, if it takes them; what is learnt from a thinned log is wrong without them."""
+    if weight is None:
+        return {}
+    from sklearn.utils.validation import has_fit_parameter
+
+    steps = getattr(model, "steps", None)
+    inner, prefix = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
+    if not has_fit_parameter(inner, "sample_weight"):
+        raise InputError(f"`model` must take `sample_weight` for a log with row weights, and {type(inner).__name__} does not")
+    return {f"{prefix}sample_weight": weight}
+
+
+@contextmanager
+def fitting(model: Any, rows: int) -> Iterator[None]:
+    """Circumstances in which to fit and predict: errors as ours, no chatter, and no more threads than the work is worth.
+
+    Warnings are left out, as non-convergence shows in the held-out error.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1 if rows < _ROWS_FOR_THREADS else None), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as failure:  # the model's own business, reported as ours
+            reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
+            raise InputError(f"`model` must be able to learn the log, and {type(model).__name__} failed: {reason}") from failure

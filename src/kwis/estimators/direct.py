@@ -1,0 +1,42 @@
+"""The direct method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kwis.estimators.protocol import Resamples
+from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.outcome.sample import with_predictions
+from kwis.results import Estimate
+from kwis.typing import Floats
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True)
+class DirectMethod:
+    """Mean of ``v_i = sum_a pi(a|s_i) q(s_i, a)``: what a reward model predicts for the policy's actions.
+
+    As good as the model. Its standard error and intervals take the model as given: they tell nothing of its bias.
+    """
+
+    name: ClassVar[str] = "direct-method"
+    normalised: ClassVar[bool] = False
+
+    def estimate(self, sample: WeightedSample) -> Estimate:
+        """Value of the policy; the sample must be a :class:`kwis.PredictedSample`."""
+        return ratio_estimate(self, self._predictions(sample))
+
+    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
+        """The same on resamples with the given counts (n, B), predictions held."""
+        return ratio_resamples(self, self._predictions(sample), counts, influence)
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:  # noqa: ARG002 - the same whatever is drawn
+        """Every row counts alike."""
+        return Applied(np.ones((sample.n, 1)))
+
+    def _predictions(self, sample: WeightedSample) -> WeightedSample:
+        predicted = with_predictions(sample, self.name)
+        return predicted.with_reward(predicted.predicted_value)

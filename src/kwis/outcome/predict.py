@@ -1,0 +1,209 @@
+"""Reward models: what each action would have brought, predicted for every row by a model that never saw it.
+
+The design is the context (``log.features()``) beside one 0/1 column per action. By default two models are tried, and the one that
+predicts held-out rewards better is kept:
+
+- ridge regression with a slope per action, its penalty chosen by cross-validation: all that a few hundred rows can bear;
+- boosted trees, from 500 rows on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._learning import fitting, weight_argument
+from kwis._validation import read_only
+from kwis.bandwidth.folds import make_folds
+from kwis.errors import InputError, UnsupportedError
+from kwis.logged import LoggedBandit
+from kwis.outcome.sample import PredictedSample
+from kwis.policies import TargetPolicy
+from kwis.typing import Floats, Ints, Seed
+from kwis.weights import WeightedSample
+
+_ROWS_FOR_TREES = 500
+_MOST_INDICATORS = 50  # rarer actions are told apart by none
+_MOST_SLOPES = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictedRewards:
+    """Predicted rewards on the rows of one log.
+
+    Attributes
+    ----------
+    reward
+        Name of the reward.
+    expected, logged
+        ``(n, K)`` predicted reward of every action, and ``(n,)`` of the logged one.
+    model
+        The regressor, in words.
+    folds
+        ``(n,)`` which fold each row was held out in.
+    error, error_without_context
+        Held-out mean squared error, and that of the mean reward.
+    candidates
+        Held-out mean squared error of every model that was tried.
+    """
+
+    reward: str
+    expected: Floats
+    logged: Floats
+    model: str
+    folds: Ints
+    error: float
+    error_without_context: float
+    candidates: Mapping[str, float]
+
+    @property
+    def note(self) -> str:
+        """One sentence for the result."""
+        share = 1 - self.error / self.error_without_context if self.error_without_context > 0 else 0.0
+        told = f"which explains {max(share, 0.0):.0%} of its held-out variance"
+        return f"{self.reward} was predicted by {self.model}, cross-fitted over {int(self.folds.max()) + 1} folds, {told}"
+
+    def attach(self, sample: WeightedSample, target: TargetPolicy) -> PredictedSample:
+        """The sample of a target with its predictions; needs the target's probability of every action."""
+        if target.distribution is None:
+            raise UnsupportedError(
+                f"`target` must have a probability for every action for predicted rewards, got that of the logged one for {target.name}"
+            )
+        value = np.einsum("ik,ik->i", target.distribution, self.expected)
+        return PredictedSample(sample, predicted=self.logged, predicted_value=value)
+
+
+def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None, *, folds: int = 5, rng: Seed = 0) -> PredictedRewards:
+    """Cross-fitted predictions of a reward for every action.
+
+    Parameters
+    ----------
+    reward
+        Name or number of the reward.
+    model
+        Any scikit-learn regressor, fitted to the design above. None: the better of the two default models.
+    folds
+        Each row is predicted from the other folds; rows of a group share a fold.
+    """
+    generator = check.generator(rng)
+    if isinstance(reward, str) and reward not in log.reward_names:
+        raise InputError(f"`reward` must be one of {', '.join(log.reward_names)}, got {reward!r}")
+    index = log.reward_names.index(reward) if isinstance(reward, str) else reward
+    labels = _folds(log, check.whole(folds, "folds", 2), generator)
+    candidates = _default_models(log, int(generator.integers(2**31))) if model is None else {_described(model): _Candidate(model)}
+    task = _Task(log=log, features=log.features(), codes=_indicators(log), outcome=log.reward[:, index], folds=labels)
+    tried = {name: task.held_out(candidate) for name, candidate in candidates.items()}
+    rows = np.arange(len(log))
+    errors = {name: task.error(expected[rows, log.action]) for name, expected in tried.items()}
+    best = min(errors, key=lambda name: errors[name])
+    return PredictedRewards(
+        reward=log.reward_names[index],
+        expected=read_only(tried[best]),
+        logged=read_only(tried[best][rows, log.action]),
+        model=best,
+        folds=read_only(labels),
+        error=errors[best],
+        error_without_context=task.error(task.plain_means()),
+        candidates=errors,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A regressor, and whether its design has a slope per action for every feature."""
+
+    model: Any
+    slopes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Task:
+    """One reward to be predicted; ``codes`` gives each action its 0/1 column, -1 for none."""
+
+    log: LoggedBandit
+    features: Floats
+    codes: Ints
+    outcome: Floats
+    folds: Ints
+
+    def held_out(self, candidate: _Candidate) -> Floats:
+        """``(n, K)`` predictions, each from a model trained on the other folds."""
+        from sklearn.base import clone
+
+        expected = np.empty((len(self.log), self.log.n_actions))
+        for fold in range(int(self.folds.max()) + 1):
+            held, train = np.flatnonzero(self.folds == fold), np.flatnonzero(self.folds != fold)
+            weight = None if self.log.row_weight is None else self.log.row_weight[train]
+            with fitting(candidate.model, len(self.log)):
+                fitted = clone(candidate.model)
+                design = self._design(train, self.log.action[train], candidate.slopes)
+                fitted.fit(design, self.outcome[train], **weight_argument(fitted, weight))
+                for action in range(self.log.n_actions):
+                    design = self._design(held, np.full(len(held), action), candidate.slopes)
+                    expected[held, action] = np.asarray(fitted.predict(design), dtype=np.float64).reshape(len(held))
+        if not np.isfinite(expected).all():
+            raise InputError(f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}")
+        return expected
+
+    def _design(self, rows: Ints, action: Ints, slopes: bool) -> Floats:
+        features, count = self.features[rows], int(self.codes.max()) + 1
+        chosen = (self.codes[action][:, None] == np.arange(count)).astype(np.float64)
+        parts = [features, chosen]
+        if slopes:
+            parts.append((features[:, :, None] * chosen[:, None, :]).reshape(len(rows), -1))
+        return np.hstack(parts)
+
+    def error(self, predicted: Floats) -> float:
+        return float(np.average((self.outcome - predicted) ** 2, weights=self.log.row_weight))
+
+    def plain_means(self) -> Floats:
+        """Mean reward of the other folds."""
+        mass = np.ones(len(self.log)) if self.log.row_weight is None else self.log.row_weight
+        count, total = np.bincount(self.folds, mass), np.bincount(self.folds, mass * self.outcome)
+        return ((total.sum() - total) / (count.sum() - count))[self.folds]
+
+
+def _default_models(log: LoggedBandit, seed: int) -> dict[str, _Candidate]:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeCV
+
+    slopes = log.features().shape[1] * min(log.n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
+    models = {"ridge regression": _Candidate(RidgeCV(alphas=np.logspace(-1, 4, 11)), slopes)}
+    if len(log) >= _ROWS_FOR_TREES:
+        trees = HistGradientBoostingRegressor(
+            max_iter=60,
+            learning_rate=0.1,
+            max_leaf_nodes=12,
+            min_samples_leaf=30,
+            l2_regularization=1.0,
+            early_stopping=False,
+            random_state=seed,
+        )
+        models["boosted trees"] = _Candidate(trees)
+    return models
+
+
+def _indicators(log: LoggedBandit) -> Ints:
+    counts = np.bincount(log.action, minlength=log.n_actions)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:_MOST_INDICATORS])
+    codes = np.full(log.n_actions, -1)
+    codes[frequent] = np.arange(len(frequent))
+    return codes
+
+
+def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
+    draws = len(log) if log.group is None else len(np.unique(log.group))
+    if draws < 2:
+        what = "rows" if log.group is None else "groups"
+        raise InputError(f"`log` must have at least 2 {what} for cross-fitted predictions, got {draws}")
+    return make_folds(len(log), min(k, draws), generator, log.group)
+
+
+def _described(model: Any) -> str:
+    if not hasattr(model, "fit") or not hasattr(model, "predict"):
+        raise InputError(f"`model` must be a scikit-learn regressor with `fit` and `predict`, got {type(model).__name__}")
+    return type(model).__name__
