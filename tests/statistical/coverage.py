@@ -9,6 +9,7 @@ import kwis
 from kwis.estimators import Difference, PairedSample
 from kwis.estimators.influence import draw_sums
 from kwis.intervals import endpoints
+from kwis.smoothing.threads import engine
 from tests.statistical.bandits import Bandit
 
 LEVEL = 0.95
@@ -86,6 +87,11 @@ def show(heading, table):
 
 
 def main(simulations, n=300, replicates=500):
+    with engine():  # one pool of threads for all the small samples
+        return _main(simulations, n, replicates)
+
+
+def _main(simulations, n, replicates):
     tables = {}
     for setting, (bandit, _) in SETTINGS.items():
         tables[setting] = study(setting, simulations, n, replicates)
