@@ -12,14 +12,30 @@ if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+    from kwis.evaluation import Evaluation
+    from kwis.evaluation.evaluate import evaluate
+    from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, difference
+    from kwis.io.read import read_log
     from kwis.kernels import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
+    from kwis.logged import LoggedBandit
     from kwis.outcome import PredictedSample, predict_rewards
-    from kwis.results import BandwidthChoice, Estimate, Interval
+    from kwis.policies import chosen, distribution, probability
+    from kwis.propensity import check_propensities, estimate_propensities
+    from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
+    from kwis.sample_data import sample_log
     from kwis.scaling import Scaling, standardise
     from kwis.weights import WeightedSample
 
 _HOMES = {
+    "kwis.io.read": ("read_log",),
+    "kwis.logged": ("LoggedBandit",),
+    "kwis.sample_data": ("sample_log",),
+    "kwis.policies": ("probability", "chosen", "distribution"),
+    "kwis.evaluation.evaluate": ("evaluate",),
+    "kwis.evaluation.sensitivity": ("sensitivity",),
+    "kwis.evaluation": ("Evaluation",),
+    "kwis.propensity": ("estimate_propensities", "check_propensities"),
     "kwis.weights": ("WeightedSample",),
     "kwis.scaling": ("standardise", "Scaling"),
     "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
@@ -27,12 +43,23 @@ _HOMES = {
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": ("Bootstrap", "InfluenceInterval", "EmpiricalBernstein", "difference"),
     "kwis.kernels": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
-    "kwis.results": ("Estimate", "Interval", "BandwidthChoice"),
+    "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "read_log",
+    "LoggedBandit",
+    "sample_log",
+    "probability",
+    "chosen",
+    "distribution",
+    "evaluate",
+    "Evaluation",
+    "sensitivity",
+    "estimate_propensities",
+    "check_propensities",
     "WeightedSample",
     "standardise",
     "Scaling",
@@ -64,6 +91,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "BandwidthChoice",
+    "Verdict",
     "KwisError",
     "InputError",
     "UnsupportedError",

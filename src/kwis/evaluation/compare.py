@@ -1,0 +1,118 @@
+"""Policies compared on the same rows: with the logging policy, with each other, and all at once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from kwis.estimators.influence import standard_error
+from kwis.evaluation.intervals import Intervals, critical_value, influence_between, widened
+from kwis.evaluation.measure import Measured, p_value
+from kwis.evaluation.records import LOGGING_POLICY, Change, Place, Ranking, Row
+from kwis.typing import Floats
+
+Picks = Mapping[tuple[str, str], str]
+"""From target and reward to the name of the recommended estimator."""
+
+
+def changes_of(measured: Sequence[Measured], logging: Mapping[str, Measured], picks: Picks, intervals: Intervals) -> tuple[Change, ...]:
+    """Each target against the logging policy by every estimator, then each pair of targets by the estimators both have.
+
+    Comparisons that hold at once are those of one reward and one estimator: all targets with the logging policy, or all pairs.
+    """
+    found: list[Change] = []
+    groups = _grouped(measured)
+    for members in groups.values():
+        found += compared([(one, logging[one.reward]) for one in members], picks, intervals)
+    for members in groups.values():
+        found += compared(list(itertools.combinations(members, 2)), picks, intervals)
+    return tuple(found)
+
+
+def _grouped(measured: Iterable[Measured]) -> dict[tuple[str, str], list[Measured]]:
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for one in measured:
+        groups.setdefault((one.reward, one.estimate.name), []).append(one)
+    return groups
+
+
+def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals: Intervals) -> list[Change]:
+    """Differences of the pairs, with simultaneous intervals over all of them."""
+    if not pairs:
+        return []
+    influences = [influence_between(a, b) for a, b in pairs]
+    known = [influence for influence in influences if influence is not None]
+    critical = critical_value(known, pairs[0][0].sample.group, intervals.level, intervals.seed) if known else 0.0
+    return [change(a, b, picks, intervals, influence, critical) for (a, b), influence in zip(pairs, influences, strict=True)]
+
+
+def change(a: Measured, b: Measured, picks: Picks, intervals: Intervals, influence: Floats | None, critical: float) -> Change:
+    """Value of ``a`` minus value of ``b``."""
+    interval = intervals.between(a, b)
+    error = float("nan") if influence is None else standard_error(influence, a.sample.group)
+    names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
+    return Change(
+        target=a.target,
+        baseline=b.target,
+        reward=a.reward,
+        estimator=" and ".join(names),
+        interval=interval,
+        simultaneous=interval if influence is None else widened(interval, critical),
+        std_error=error,
+        p_value=p_value(interval.value, error),
+        recommended=all(_recommended(one, picks) for one in (a, b)),
+    )
+
+
+def _recommended(one: Measured, picks: Picks) -> bool:
+    return one.target == LOGGING_POLICY or picks.get((one.target, one.reward)) == one.estimate.name
+
+
+def ranking_of(entries: Sequence[Measured], rows: Sequence[Row], picks: Picks, intervals: Intervals) -> Ranking:
+    """Policies from best to worst by their recommended estimates, with the places that chance leaves open."""
+    order = np.argsort([-one.estimate.value for one in entries], kind="stable")
+    best_first = [entries[i] for i in order]
+    differences = compared(list(itertools.combinations(best_first, 2)), picks, intervals)
+    worse: dict[str, set[str]] = {one.target: set() for one in best_first}  # those that each is surely better than
+    for difference in differences:
+        if difference.simultaneous.low > 0:
+            worse[difference.target].add(difference.baseline)
+        elif difference.simultaneous.high < 0:
+            worse[difference.baseline].add(difference.target)
+    row_of = {row.target: row for row in rows}
+    places = tuple(
+        Place(
+            target=one.target,
+            best=1 + sum(one.target in beaten for beaten in worse.values()),
+            worst=len(best_first) - len(worse[one.target]),
+            row=row_of[one.target],
+        )
+        for one in best_first
+    )
+    return Ranking(
+        reward=entries[0].reward, places=places, differences=tuple(differences), words=tuple(_sentences(places, worse, intervals.level))
+    )
+
+
+def _sentences(places: Sequence[Place], worse: Mapping[str, set[str]], level: float) -> Iterable[str]:
+    names = [place.target for place in places]
+    first = [place.target for place in places if place.best == 1]
+    sure = f"(all comparisons together at {level:.0%})"
+    if len(first) == 1:
+        yield f"{first[0]} is best {sure}"
+    elif len(first) == len(names):
+        yield f"{_and(first)} cannot be told apart {sure}"
+    else:
+        yield f"{_and(first)} share the first place: none of them is surely the best {sure}"
+    for name in names:
+        if name not in first:
+            better = [other for other in names if name in worse[other]]
+            tied = [other for other in names if other != name and other not in better and other not in worse[name]]
+            open_with = f", not told apart from {_and(tied)}" if tied else ""
+            yield f"{name} is worse than {_and(better)}{open_with}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,157 @@
+"""Which interval each estimate gets, and the intervals of differences, from what was measured together.
+
+By default the BCa bootstrap with 1,000 resamples. Above 5,000 rows estimators that average over neighbours, whose every resample
+is a pass over all pairs of rows, get the influence interval; above 200,000 rows all do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from kwis.errors import UnsupportedError
+from kwis.estimators.difference import Difference, PairedSample
+from kwis.estimators.influence import draw_sums, standard_error
+from kwis.estimators.protocol import KernelEstimator
+from kwis.estimators.state_wis import StateWIS
+from kwis.evaluation.measure import Measured, finite
+from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, endpoints
+from kwis.results import Interval
+from kwis.typing import Floats, Ints
+
+NEIGHBOUR_ROWS = 5_000
+BOOTSTRAP_ROWS = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intervals:
+    """Intervals at one level by one method; None is the rule of the module.
+
+    ``notes`` collects what could not be done as asked.
+    """
+
+    method: IntervalMethod | None
+    level: float
+    seed: int
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def replicates(self) -> int:
+        return self.method.replicates if isinstance(self.method, Bootstrap) else Bootstrap().replicates
+
+    def resampled(self, one: Measured) -> bool:
+        """Whether this estimate is to be resampled together with the others."""
+        if one.estimate.influence is None:
+            return False
+        if self.method is None:
+            return one.sample.n <= (NEIGHBOUR_ROWS if averages_neighbours(one.estimator) else BOOTSTRAP_ROWS)
+        return isinstance(self.method, Bootstrap) and self.method.method != "studentised" and not self.method.reselect
+
+    def describe(self, one: Measured) -> str:
+        """The interval method of an estimate, in words."""
+        if one.resampled is not None:
+            kind = self.method.method if isinstance(self.method, Bootstrap) else "bca"
+            return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
+        if self.method is None or isinstance(self.method, InfluenceInterval):
+            return "influence function"
+        return type(self.method).__name__
+
+    def of(self, one: Measured) -> Interval:
+        """Interval of one estimate."""
+        influence = one.estimate.influence
+        return self._interval(one.estimator, one.sample, one.estimate.value, influence, one.resampled, one.estimator)
+
+    def between(self, a: Measured, b: Measured) -> Interval:
+        """Interval of the value of ``a`` minus that of ``b``, paired."""
+        value = a.estimate.value - b.estimate.value
+        both = a.resampled is not None and b.resampled is not None
+        drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
+        pair, estimator = PairedSample(a.sample, b.sample), Difference(a.estimator, b.estimator)
+        return self._interval(estimator, pair, value, influence_between(a, b), drawn, a.estimator)
+
+    def _interval(self, estimator: Any, sample: Any, value: float, influence: Floats | None, drawn: Floats | None, of: Any) -> Interval:
+        fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
+        if influence is not None and drawn is not None:
+            kept = finite(drawn)
+            self._note_missing(drawn.size - kept.size, drawn.size, estimator.name)
+            if kept.size:
+                low, high = self._ends(kept, value, influence, sample.group)
+                name = f"bootstrap-{self.method.method if isinstance(self.method, Bootstrap) else 'bca'}"
+                return Interval(low=low, high=high, level=self.level, value=value, method=name, distribution=kept, bandwidth=fixed)
+        elif self.method is not None and not isinstance(self.method, InfluenceInterval):
+            try:
+                return self.method.interval(estimator, sample, self.level, self.seed)
+            except UnsupportedError as refusal:
+                self._note(f"{type(self.method).__name__} does not apply to {estimator.name}, which has an influence interval: {refusal}")
+        if influence is None:
+            return Bootstrap().interval(estimator, sample, self.level, self.seed)
+        reach = NormalDist().inv_cdf((1 + self.level) / 2) * standard_error(influence, sample.group)
+        return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence", bandwidth=fixed)
+
+    def _ends(self, values: Floats, value: float, influence: Floats, group: Ints | None) -> tuple[float, float]:
+        if isinstance(self.method, Bootstrap) and self.method.method == "percentile":
+            return endpoints.percentile(values, self.level)
+        return endpoints.bca(values, value, endpoints.acceleration_of(draw_sums(influence, group)), self.level)
+
+    def _note_missing(self, missing: int, size: int, name: str) -> None:
+        if 2 * missing > size:
+            self._note(f"{name} has no estimate on most resamples, which hold too few rows of positive weight: influence interval instead")
+        elif missing:
+            self._note(f"{name} has no estimate on {missing} of {size} resamples, which are left out: its interval may be too short")
+
+    def _note(self, sentence: str) -> None:
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+def averages_neighbours(estimator: Any) -> bool:
+    """Whether each resample needs sums over neighbours."""
+    return isinstance(estimator, StateWIS) or (isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None)
+
+
+def influence_between(a: Measured, b: Measured) -> Floats | None:
+    """Influence of each row on a difference."""
+    if a.estimate.influence is None or b.estimate.influence is None:
+        return None
+    return a.estimate.influence - b.estimate.influence
+
+
+def critical_value(influences: list[Floats], group: Ints | None, level: float, seed: int) -> float:
+    """How many standard errors keep all differences at once within reach: a quantile of the largest of correlated normal errors.
+
+    Their correlations are those of the influence values; simulated, so that nothing is lost to a bound such as Bonferroni's.
+    """
+    alone = NormalDist().inv_cdf((1 + level) / 2)
+    sums = np.stack([draw_sums(influence, group) for influence in influences], axis=1)
+    largest = np.abs(sums).max(axis=0)
+    sums = sums[:, largest > 0] / largest[largest > 0]
+    if sums.shape[1] < 2:
+        return alone
+    covariance = sums.T @ sums
+    spread = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    draws = np.random.default_rng(seed).standard_normal((_DRAWS, root.shape[1])) @ root.T
+    return max(alone, float(np.quantile(np.abs(draws).max(axis=1), level)))
+
+
+_DRAWS = 40_000
+
+
+def widened(interval: Interval, critical: float) -> Interval:
+    """The interval with both arms stretched from the reach of one normal error to ``critical``; its skewness stays."""
+    factor = critical / NormalDist().inv_cdf((1 + interval.level) / 2)
+    if math.isinf(factor) or math.isnan(factor):
+        return interval
+    return Interval(
+        low=interval.value - factor * max(interval.value - interval.low, 0.0),
+        high=interval.value + factor * max(interval.high - interval.value, 0.0),
+        level=interval.level,
+        value=interval.value,
+        method=f"{interval.method}, simultaneous",
+        bandwidth=interval.bandwidth,
+    )

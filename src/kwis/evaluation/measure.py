@@ -1,0 +1,181 @@
+"""Every policy by every estimator on the same rows and the same resamples, so that any two can be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.bandwidth.select import select_bandwidth
+from kwis.errors import UnsupportedError
+from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators.kernel_wis import KernelWIS, fold_groups
+from kwis.estimators.protocol import KernelEstimator
+from kwis.estimators.resampling import resamples
+from kwis.estimators.wis import WIS
+from kwis.evaluation.records import LOGGING_POLICY
+from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
+from kwis.intervals.draws import count_chunks
+from kwis.results import BandwidthChoice, Estimate
+from kwis.typing import Floats, Ints
+from kwis.weights import WeightedSample
+
+SELECTION_ROWS = 20_000
+"""Bandwidths are selected on at most this many rows, drawn at random."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Policy:
+    """A policy to be estimated: one sample per reward, the same but for the reward."""
+
+    name: str
+    samples: tuple[WeightedSample, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """One policy by one estimator for one reward, with all that an interval or a comparison needs.
+
+    Attributes
+    ----------
+    estimator
+        With its bandwidth held, so that it gives the same estimate again.
+    resampled
+        ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
+    """
+
+    target: str
+    reward: str
+    estimator: Any
+    sample: WeightedSample
+    estimate: Estimate
+    resampled: Floats | None = None
+
+
+def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str]) -> list[Measured]:
+    """The logging policy itself, one entry per reward: the mean of the logged rewards, whatever the estimator."""
+    found = []
+    for sample, reward in zip(log_sample, rewards, strict=True):
+        estimate = replace(WIS().estimate(sample), name="mean of the log")
+        found.append(Measured(target=LOGGING_POLICY, reward=reward, estimator=WIS(), sample=sample, estimate=estimate))
+    return found
+
+
+def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], subset: Ints | None = None) -> list[Measured]:
+    """Estimates of one policy, estimators in order and rewards within; bandwidths are selected once, on the rows of ``subset``."""
+    if not policy.samples[0].weight.any():
+        raise UnsupportedError(f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in every row")
+    chosen: dict[Any, BandwidthChoice] = {}
+    jobs = [Job(_held(estimator, policy.samples[0], subset, chosen), sample) for estimator in estimators for sample in policy.samples]
+    done: dict[int, Estimate] = {}
+    for index, job in enumerate(jobs):
+        family = family_of(job.estimator)
+        if family is None:
+            done[index] = job.estimator.estimate(job.sample)
+        elif index not in done:
+            members = [other for other in range(index, len(jobs)) if family_of(jobs[other].estimator) == family]
+            found = estimates_together([jobs[other] for other in members])
+            done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
+    return [
+        Measured(target=policy.name, reward=rewards[index % len(rewards)], estimator=job.estimator, sample=job.sample, estimate=done[index])
+        for index, job in enumerate(jobs)
+    ]
+
+
+def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
+    """The estimator with its bandwidth selected; ``chosen`` remembers selections, from the family after to the choice."""
+    if isinstance(estimator, DoublyRobust):
+        return replace(estimator, weighting=_held(estimator.weighting, sample, subset, chosen))
+    if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
+        return estimator
+    part = sample if subset is None else sample.take(subset)
+    if not isinstance(estimator, KernelWIS):
+        return estimator.held(part)
+    asked = family_of(estimator)
+    if asked not in chosen:
+        chosen[asked] = selected(estimator, part)
+    choice = chosen[asked]
+    held = replace(estimator, bandwidth=choice.value)
+    chosen[family_of(held)] = choice
+    return held
+
+
+def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any]:
+    """What an estimate says about its bandwidth."""
+    if not isinstance(family, KernelWIS):
+        return {}
+    bandwidth = family.bandwidth if np.ndim(family.bandwidth) == 0 else read_only(np.asarray(family.bandwidth))
+    return {"bandwidth": bandwidth, "choice": chosen.get(family)}
+
+
+def selected(estimator: KernelWIS, sample: WeightedSample) -> BandwidthChoice:
+    """The choice that ``estimator`` makes on ``sample``."""
+    return select_bandwidth(
+        sample.context,
+        sample.weight,
+        folds=min(estimator.folds, sample.n),
+        per_feature=estimator.per_feature,
+        kernel=estimator.kernel,
+        categorical=sample.categorical,
+        group=fold_groups(sample),
+        rng=estimator.rng,
+    )
+
+
+def resample(
+    measured: Sequence[Measured],
+    wanted: Callable[[Measured], bool],
+    replicates: int,
+    seed: int,
+    tick: Callable[[int, int], object] = lambda done, total: None,
+) -> list[Measured]:
+    """The same with estimates on ``replicates`` resamples for those that are ``wanted``; ``tick`` is told how many are done.
+
+    The resamples are those of ``Bootstrap(replicates)`` with ``rng=seed``.
+    """
+    batches = _batches(measured, wanted)
+    if not batches:
+        return list(measured)
+    parts: dict[int, list[Floats]] = {index: [] for batch in batches for index in batch}
+    sample, done = measured[0].sample, 0
+    for counts in count_chunks(sample.n, sample.group, replicates, np.random.default_rng(seed)):
+        for batch in batches:
+            jobs = [Job(measured[index].estimator, measured[index].sample) for index in batch]
+            if family_of(jobs[0].estimator) is None:
+                found = [resamples(job.estimator, job.sample, counts).values for job in jobs]
+            else:
+                found = resamples_together(jobs, counts)
+            for index, values in zip(batch, found, strict=True):
+                parts[index].append(values)
+        done += counts.shape[1]
+        tick(done, replicates)
+    return [replace(one, resampled=np.concatenate(parts[index])) if index in parts else one for index, one in enumerate(measured)]
+
+
+def _batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) -> list[list[int]]:
+    """Indices that are resampled together: those of one target and one family."""
+    batches: dict[Any, list[int]] = {}
+    for index, one in enumerate(measured):
+        if wanted(one):
+            family = family_of(one.estimator)
+            batches.setdefault(index if family is None else (one.target, family), []).append(index)
+    return list(batches.values())
+
+
+def finite(resampled: Floats) -> Floats:
+    """Resamples that have an estimate; none at all where over half of them have not."""
+    kept = resampled[~np.isnan(resampled)]
+    return kept if 2 * kept.size > resampled.size else kept[:0]
+
+
+def p_value(value: float, std_error: float) -> float:
+    """Two-sided p-value of 0 under a normal error; ``nan`` without a standard error."""
+    if math.isnan(std_error):
+        return math.nan
+    if std_error == 0:
+        return 1.0 if value == 0 else 0.0
+    return math.erfc(abs(value) / std_error / math.sqrt(2))

@@ -1,0 +1,84 @@
+"""From a log and whatever the user calls a target to clean policies with weights: the door of everything here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.evaluation.measure import Policy
+from kwis.evaluation.records import LOGGING_POLICY
+from kwis.logged import LoggedBandit
+from kwis.outcome import PredictedRewards
+from kwis.policies import TargetPolicy, weigh
+from kwis.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
+from kwis.targets import resolve_targets
+from kwis.typing import Seed
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ready:
+    """A log with propensities, targets on its rows, and the seed of everything random.
+
+    Attributes
+    ----------
+    estimated
+        The propensities, where they were estimated because the log had none.
+    """
+
+    log: LoggedBandit
+    targets: tuple[TargetPolicy, ...]
+    estimated: EstimatedPropensity | None
+    seed: int
+
+    def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
+        """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
+        samples = tuple(weigh(self.log, target, j) for j in range(len(self.log.reward_names)))
+        if predictions:
+            samples = tuple(made.attach(sample, target) for made, sample in zip(predictions, samples, strict=True))
+        return Policy(name=target.name, samples=samples)
+
+    def logging_samples(self) -> tuple[WeightedSample, ...]:
+        """The log weighted for the logging policy itself: every weight is 1."""
+        log = self.log
+        return tuple(
+            WeightedSample(
+                context=log.context,
+                weight=np.ones(log.n),
+                reward=log.reward[:, j],
+                categorical=log.categorical,
+                group=log.group,
+                mass=log.row_weight,
+            )
+            for j in range(len(log.reward_names))
+        )
+
+
+def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng: Seed = 0) -> Ready:
+    """Resolve the targets, keep their columns out of the context, and estimate propensities where there are none."""
+    if not isinstance(log, LoggedBandit):
+        raise InputError(f"`log` must be what kwis.read_log returns, got {type(log).__name__}")
+    seed = seed_of(rng)
+    targets = resolve_targets(log, target)
+    names = [policy.name for policy in targets]
+    if LOGGING_POLICY in names:
+        raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
+    log = log.without_context(column for policy in targets for column in policy.columns)
+    refuse_deterministic(log)
+    estimated = None
+    if log.propensity is None:
+        estimated = estimate_propensities(log, propensity_model, rng=seed)
+        refuse_deterministic(log, estimated)
+        log = estimated.attach(log)
+    return Ready(log=log, targets=targets, estimated=estimated, seed=seed)
+
+
+def seed_of(rng: Seed) -> int:
+    """A seed that can be written down: the one given, or a number drawn from the generator given."""
+    generator = check.generator(rng)
+    return int(generator.integers(2**31)) if isinstance(rng, np.random.Generator) else int(rng)

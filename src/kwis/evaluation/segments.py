@@ -1,0 +1,109 @@
+"""Values and differences per segment of the log: per country, per device, per quarter of an age."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwis.diagnostics import combine, verdict, weight_diagnostics
+from kwis.evaluation.compare import change
+from kwis.evaluation.intervals import Intervals, critical_value, influence_between
+from kwis.evaluation.measure import Measured, resample
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
+from kwis.evaluation.split import Split
+from kwis.results import Verdict
+from kwis.typing import Floats, Ints
+
+
+def segments_by(
+    splits: Sequence[Split], entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict
+) -> tuple[Segments, ...]:
+    """The segments of each split.
+
+    ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
+    bandwidth it had on the whole log. ``trust`` is the verdict on the propensities.
+    """
+    return tuple(_segments(parts, entries, logging, intervals, trust) for parts in splits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """What was measured on the rows of one segment."""
+
+    rows: Ints
+    targets: tuple[Measured, ...]
+    logging: Mapping[str, Measured]
+
+    @classmethod
+    def of(cls, rows: Ints, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals) -> _Part:
+        seen = [one for one in entries if one.sample.weight[rows].any()]
+        here = [_within(one, rows) for one in (*logging.values(), *seen)]
+        drawn = resample(here, intervals.resampled, intervals.replicates, intervals.seed)
+        count = len(logging)
+        return cls(rows=rows, targets=tuple(drawn[count:]), logging={one.reward: one for one in drawn[:count]})
+
+    def influence(self, one: Measured, n: int) -> Floats:
+        """Influence of all rows of the log on a difference in this segment: none outside."""
+        full = np.zeros(n)
+        inside = influence_between(one, self.logging[one.reward])
+        if inside is not None:
+            full[self.rows] = inside
+        return full
+
+
+def _within(one: Measured, rows: Ints) -> Measured:
+    sample = one.sample.take(rows)
+    estimate = one.estimator.estimate(sample)
+    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None)
+
+
+def _segments(parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict) -> Segments:
+    found = [_Part.of(rows, entries, logging, intervals) for rows in parts.rows]
+    notes = [
+        f"{one.target} takes no action that was logged where {', '.join(label)}"
+        for label, part in zip(parts.labels, found, strict=True)
+        for one in entries
+        if one.target not in {other.target for other in part.targets}
+    ]
+    critical = {(one.target, one.reward): _critical(found, one, intervals) for one in entries}
+    segments = tuple(
+        Segment(
+            columns=parts.columns,
+            values=label,
+            n=part.rows.size,
+            rows=tuple(_rows(part, intervals, trust)),
+            changes=tuple(_changes(part, critical, intervals)),
+        )
+        for label, part in zip(parts.labels, found, strict=True)
+    )
+    return Segments(columns=parts.columns, segments=segments, notes=(*parts.notes, *dict.fromkeys(notes)))
+
+
+def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> float:
+    """Over all segments of one target and reward; groups may reach across segments."""
+    same = [(part, other) for part in parts for other in part.targets if (other.target, other.reward) == (one.target, one.reward)]
+    influences = [part.influence(other, one.sample.n) for part, other in same]
+    return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
+
+
+def _rows(part: _Part, intervals: Intervals, trust: Verdict) -> list[Row]:
+    found = []
+    for one in (*part.logging.values(), *part.targets):
+        own = one.target == LOGGING_POLICY
+        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), trust)
+        row = Row(
+            target=one.target, reward=one.reward, estimate=one.estimate, interval=intervals.of(one), verdict=level, recommended=not own
+        )
+        found.append(row)
+    return found
+
+
+def _changes(part: _Part, critical: Mapping[tuple[str, str], float], intervals: Intervals) -> list[Change]:
+    found = []
+    for one in part.targets:
+        baseline = part.logging[one.reward]
+        made = change(one, baseline, {}, intervals, influence_between(one, baseline), critical[one.target, one.reward])
+        found.append(replace(made, recommended=True))
+    return found

@@ -1,0 +1,136 @@
+"""How wrong may propensities be before the decision turns?
+
+If the true odds of every logged action are within a factor gamma of those logged, ``1/p`` lies between ``1 + (1/p - 1) / gamma`` and
+``1 + (1/p - 1) gamma``, and each weight in the same interval times the target's probability (the marginal model of Tan, 2006). Over
+all weights in these boxes ``sum w r / sum w`` is largest where the rows with the highest rewards have their largest weight and the
+others their smallest; so the extremes are found by sorting and trying every threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.errors import InputError
+from kwis.evaluation.prepare import prepare
+from kwis.evaluation.records import Sensitivity
+from kwis.logged import LoggedBandit
+from kwis.typing import Floats, Seed
+
+_LARGEST = 1e6  # odds wrong by more than that are no error but another log
+
+
+def sensitivity(
+    log: LoggedBandit,
+    target: Any,
+    *,
+    gamma: Sequence[float] = (1, 1.1, 1.5, 2),
+    propensity_model: Any = None,
+    rng: Seed = 0,
+) -> tuple[Sensitivity, ...]:
+    """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target and reward.
+
+    Parameters
+    ----------
+    target
+        One target or several, as in :func:`kwis.evaluate`.
+    gamma
+        Factors of at least 1; 1 says that propensities are right.
+    propensity_model, rng
+        Used only where the log has no propensities: see :func:`kwis.evaluate`.
+    """
+    factors = np.asarray(gamma, dtype=np.float64).ravel()
+    if not factors.size or not np.isfinite(factors).all() or (factors < 1).any():
+        raise InputError(f"`gamma` must be finite numbers of at least 1, got {gamma!r}")
+    ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    assert ready.log.propensity is not None
+    mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
+    found = []
+    for policy in ready.targets:
+        for j, reward in enumerate(ready.log.reward_names):
+            box = Box.of(policy.logged, ready.log.propensity, ready.log.reward[:, j], mass)
+            found.append(_sensitivity(box, factors, policy.name, reward, float(np.average(ready.log.reward[:, j], weights=mass))))
+    return tuple(found)
+
+
+def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: float) -> Sensitivity:
+    ranges = np.array([box.range(factor) for factor in factors])
+    value = box.range(1.0)[0]
+    flip = box.flip(value, baseline)
+    return Sensitivity(
+        target=target,
+        reward=reward,
+        value=value,
+        baseline=baseline,
+        gammas=read_only(factors),
+        lows=read_only(ranges[:, 0]),
+        highs=read_only(ranges[:, 1]),
+        flip=flip,
+        words=_words(target, reward, value, baseline, flip),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """Weights of one target as the odds allow, rows sorted by reward from high to low; every query takes O(n).
+
+    A weight is ``constant + odds``, of which the odds may be off by gamma either way; rows of weight 0 are left out.
+    """
+
+    constant: Floats
+    odds: Floats
+    reward: Floats
+
+    @classmethod
+    def of(cls, logged: Floats, propensity: Floats, reward: Floats, mass: Floats) -> Box:
+        """Box of a target from its probabilities of the logged actions."""
+        order = np.argsort(-reward, kind="stable")
+        order = order[logged[order] > 0]
+        if not order.size:
+            raise InputError("`target` must sometimes take an action that was logged, got probability 0 in every row")
+        constant = (mass * logged)[order]
+        return cls(constant, constant * (1 / propensity[order] - 1), reward[order])
+
+    def range(self, gamma: float) -> tuple[float, float]:
+        """Smallest and largest WIS."""
+        small, large = self.constant + self.odds / gamma, self.constant + self.odds * gamma
+        return self._extreme(large, small, np.min), self._extreme(small, large, np.max)
+
+    def _extreme(self, late: Floats, early: Floats, pick: Any) -> float:
+        """Best over thresholds: rows before it have weight ``early``, the others ``late``."""
+        load = np.concatenate([[0.0], np.cumsum(early)]) + np.concatenate([np.cumsum(late[::-1])[::-1], [0.0]])
+        value = np.concatenate([[0.0], np.cumsum(early * self.reward)])
+        value += np.concatenate([np.cumsum((late * self.reward)[::-1])[::-1], [0.0]])
+        return float(pick(value / load))
+
+    def flip(self, value: float, baseline: float) -> float:
+        """Smallest gamma whose range reaches ``baseline``, by bisection over its logarithm."""
+
+        def reached(gamma: float) -> bool:
+            low, high = self.range(gamma)
+            return low <= baseline <= high
+
+        if value == baseline:
+            return 1.0
+        if not reached(_LARGEST):
+            return math.inf
+        low, high = 0.0, math.log(_LARGEST)
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            low, high = (low, middle) if reached(math.exp(middle)) else (middle, high)
+        return math.exp(high)
+
+
+def _words(target: str, reward: str, value: float, baseline: float, flip: float) -> str:
+    side = "better" if value > baseline else "worse"
+    said = f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against {baseline:.4g})"
+    if value == baseline:
+        return f"{target} and the logging policy are estimated equal on {reward} ({value:.4g})"
+    if math.isinf(flip):
+        return f"{said}, and no error in the odds of the propensities would turn that"
+    return f"{said}; propensities whose odds are wrong by a factor of {flip:.3g} could turn that"

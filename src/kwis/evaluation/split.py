@@ -1,0 +1,94 @@
+"""Rows of a log by the values of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis.errors import InputError
+from kwis.logged import LoggedBandit
+from kwis.typing import Ints
+
+MOST_SEGMENTS = 50
+LEAST_ROWS = 30
+_BINS = 4
+_MANY_NUMBERS = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """Rows by segment.
+
+    Attributes
+    ----------
+    labels, rows
+        The values of the columns that make each segment, and the numbers of its rows.
+    notes
+        What is not shown.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    rows: tuple[Ints, ...]
+    notes: tuple[str, ...]
+
+
+def splits_by(log: LoggedBandit, by: Any) -> tuple[Split, ...]:
+    """One split for each entry of ``by``: a column, or a tuple of columns for their combinations."""
+    wanted = [by] if isinstance(by, str) else list(by)
+    return tuple(split(log, (columns,) if isinstance(columns, str) else tuple(columns)) for columns in wanted)
+
+
+def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
+    """Rows by the combinations of values of the columns; segments of under 30 rows or a single group are left out."""
+    if not columns:
+        raise InputError("`by` must name at least one column, got an empty combination")
+    parts = [_levels(log, name) for name in columns]
+    keys, codes = np.unique(np.stack([codes for codes, _ in parts], axis=1), axis=0, return_inverse=True)
+    members = [np.flatnonzero(codes.ravel() == code) for code in range(len(keys))]
+    sizes = np.array([rows.size if _draws(log, rows) > 1 else 0 for rows in members])
+    largest = np.argsort(-sizes, kind="stable")
+    kept = np.sort(largest[sizes[largest] >= LEAST_ROWS][:MOST_SEGMENTS])
+    names = " and ".join(f"`{name}`" for name in columns)
+    if not kept.size:
+        raise InputError(f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has {sizes.max()}")
+    gone, rows = len(members) - kept.size, sum(part.size for part in members) - int(sizes[kept].sum())
+    note = f"{gone} segments by {names} with {rows:,} rows are not shown: each has under {LEAST_ROWS} rows, or is not among the largest"
+    return Split(
+        columns=columns,
+        labels=tuple(tuple(levels[key] for key, (_, levels) in zip(keys[code], parts, strict=True)) for code in kept),
+        rows=tuple(members[code] for code in kept),
+        notes=(note,) if gone else (),
+    )
+
+
+def _draws(log: LoggedBandit, rows: Ints) -> int:
+    return int(rows.size if log.group is None else np.unique(log.group[rows]).size)
+
+
+def _levels(log: LoggedBandit, name: str) -> tuple[Ints, Sequence[str]]:
+    """Codes and labels of a column: its values, or quarters of its rows where it holds many numbers."""
+    column = log.table.column(name, "by")
+    codes, labels = column.coded()
+    names = [str(label) for label in labels]
+    if column.kind in ("number", "date") and len(names) > _MANY_NUMBERS:
+        codes, names = _quarters(column.values, column.missing)
+    if (codes < 0).any():
+        return np.where(codes < 0, len(names), codes), [*names, "(missing)"]
+    return codes, names
+
+
+def _quarters(values: Any, missing: Any) -> tuple[Ints, list[str]]:
+    present = np.sort(values[~missing])
+    edges = np.unique(present[(np.arange(1, _BINS) * present.size) // _BINS])
+    codes = np.full(values.size, -1)
+    codes[~missing] = np.unique(np.searchsorted(edges, values[~missing], side="right"), return_inverse=True)[1]
+    parts = [values[codes == code] for code in range(int(codes.max()) + 1)]
+    return codes, [f"{_short(part.min())} to {_short(part.max())}" for part in parts]
+
+
+def _short(value: Any) -> str:
+    return str(value)[:10] if isinstance(value, np.datetime64) else f"{value:.4g}"

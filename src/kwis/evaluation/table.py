@@ -1,0 +1,128 @@
+"""Plain tables: text for terminals, HTML for notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwis.errors import InputError
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row
+from kwis.evaluation.words import decimals, number, signed, span
+
+if TYPE_CHECKING:
+    from kwis.evaluation.answer import Evaluation
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """One or more blocks of rows under the same header.
+
+    Attributes
+    ----------
+    numeric
+        Columns aligned to the right.
+    blocks
+        A title and its rows, all of text.
+    footer
+        Lines below.
+    """
+
+    header: tuple[str, ...]
+    numeric: frozenset[str]
+    blocks: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
+    footer: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        every = [self.header, *(row for _, rows in self.blocks for row in rows)]
+        widths = [max(len(row[j]) for row in every) for j in range(len(self.header))]
+        lines: list[str] = []
+        for title, rows in self.blocks:
+            lines += [title, self._line(self.header, widths), *(self._line(row, widths) for row in rows), ""]
+        return "\n".join([*lines, *self.footer]).rstrip()
+
+    __repr__ = __str__
+
+    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
+        cells = [
+            cell.rjust(width) if name in self.numeric else cell.ljust(width)
+            for cell, width, name in zip(row, widths, self.header, strict=True)
+        ]
+        return _GAP.join(cells).rstrip()
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for title, rows in self.blocks:
+            head = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
+            body = "".join(f"<tr>{''.join(self._cell(*pair) for pair in zip(row, self.header, strict=True))}</tr>" for row in rows)
+            parts.append(f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        return "".join([*parts, *(f"<p>{html.escape(line)}</p>" for line in self.footer)])
+
+    def _cell(self, text: str, name: str) -> str:
+        return f'<td style="text-align: {"right" if name in self.numeric else "left"}">{html.escape(text)}</td>'
+
+
+def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
+    """The rows of an evaluation, one block per reward (or for the one named)."""
+    if reward is not None and reward not in evaluation.rewards:
+        raise InputError(f"`reward` must be one of {', '.join(evaluation.rewards)}, got {reward!r}")
+    level = f"{evaluation.settings.level:.0%}"
+    header = (
+        "policy",
+        "",
+        "estimator",
+        "value",
+        f"{level} interval",
+        f"against {LOGGING_POLICY}",
+        f"{level} of that",
+        "worth rows",
+        "verdict",
+    )
+    wanted = evaluation.rewards if reward is None else (reward,)
+    return TextTable(
+        header=header,
+        numeric=frozenset((*header[3:5], *header[5:8])),
+        blocks=tuple((f"{name}, {evaluation.settings.n:,} rows", tuple(_rows(evaluation, name))) for name in wanted),
+        footer=("* recommended", *_reasons(evaluation)),
+    )
+
+
+def _rows(evaluation: Evaluation, reward: str) -> Iterable[tuple[str, ...]]:
+    rows = [row for row in evaluation.rows if row.reward == reward]
+    against = {
+        (change.target, change.estimator): change
+        for change in evaluation.changes
+        if change.reward == reward and change.baseline == LOGGING_POLICY
+    }
+    digits = decimals([*(row.interval.width for row in rows if row.recommended)])
+    previous = None
+    for row in rows:
+        yield _row(row, against.get((row.target, row.estimator)), digits, row.target if row.target != previous else "")
+        previous = row.target
+
+
+def _row(row: Row, change: Change | None, digits: int, name: str) -> tuple[str, ...]:
+    difference = ("", "")
+    if change is not None:
+        ends = change.interval
+        difference = (signed(ends.value, digits), f"{signed(ends.low, digits)} to {signed(ends.high, digits)}")
+    mark = "*" if row.recommended and change is not None else ""
+    return (
+        name,
+        mark,
+        row.estimator,
+        number(row.estimate.value, digits),
+        span(row.interval, digits),
+        *difference,
+        f"{row.estimate.effective_n:,.0f}",
+        row.verdict.level,
+    )
+
+
+def _reasons(evaluation: Evaluation) -> Iterable[str]:
+    for target, found in evaluation.diagnostics.items():
+        for reason in found.verdict.reasons:
+            yield f"{target}, {found.verdict.level}: {reason}"

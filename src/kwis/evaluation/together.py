@@ -1,0 +1,140 @@
+"""Estimators that apply the same weights, and all rewards, from one pass over the pairs of rows.
+
+The local means of Kernel-WIS depend neither on the reward, nor on whether the result is normalised, nor on whether the rewards are
+residuals of a model (doubly robust). With ``c`` the counts, ``v`` the weights applied and ``D`` the reaction of
+:class:`kwis.estimators.ratio.Applied`, linear in its terms, everything follows from ``v``, ``D(c v r)`` for every reward ``r``,
+and ``D(c v)``:
+
+- plain: ``J = sum c v r / sum c``, influence ``v r - J + D(c v r)``;
+- normalised: ``N = sum c v r / sum c v``, influence ``(v (r - N) + D(c v r) - N D(c v)) sum c / sum c v``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.estimators.direct import DirectMethod
+from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators.influence import standard_error
+from kwis.estimators.kernel_wis import KernelWIS
+from kwis.estimators.ratio import Rule
+from kwis.estimators.state_wis import StateWIS
+from kwis.outcome.sample import with_predictions
+from kwis.results import Estimate
+from kwis.typing import Floats
+from kwis.weights import WeightedSample, effective_size
+
+
+def rule_of(estimator: Any) -> Any:
+    """The weighting of an estimator: its own, or that of its residuals."""
+    return estimator.weighting if isinstance(estimator, DoublyRobust) else estimator
+
+
+def family_of(estimator: Any) -> Any:
+    """Equal for estimators that apply the same weights; None for one whose weights are its own business."""
+    rule = rule_of(estimator)
+    return replace(rule, normalised=False) if isinstance(rule, KernelWIS | StateWIS) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """An estimator and the sample it works on; jobs done together have one family and differ in nothing but rewards."""
+
+    estimator: Any
+    sample: WeightedSample
+
+    @property
+    def rule(self) -> Rule:
+        return rule_of(self.estimator)
+
+    @property
+    def reward(self) -> Floats:
+        if isinstance(self.estimator, DoublyRobust):
+            predicted = with_predictions(self.sample, self.estimator.name)
+            return predicted.reward - predicted.predicted
+        return self.sample.reward
+
+
+def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
+    """Estimates of all jobs, the same as one by one."""
+    sample = jobs[0].sample
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    columns, scales, place = _columns(jobs)
+    with np.errstate(all="ignore"):
+        applied = jobs[0].rule.applied(sample, np.ones_like(columns) * mass[:, None])
+        v = applied.weight[:, :1]
+        loads = np.einsum("i,ij->j", mass * v[:, 0], columns)
+        direct = v * columns
+        if applied.reaction is not None:
+            direct += applied.reaction(mass[:, None] * v * columns)
+        total, load = float(mass.sum()), loads[-1]
+        effective = effective_size(v[:, 0], sample.mass)
+
+        def one(job: Job, j: int) -> Estimate:
+            rule = job.rule
+            value = float(loads[j] / (load if rule.normalised else total))
+            influence = (direct[:, j] - value * direct[:, -1]) * (total / load) if rule.normalised else direct[:, j] - value
+            # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
+            influence = read_only(np.ldexp(influence * (mass * (sample.n / total)), scales[j]))
+            return Estimate(
+                name=rule.name,
+                value=float(np.ldexp(value, scales[j])),
+                n=sample.n,
+                std_error=standard_error(influence, sample.group),
+                effective_n=effective,
+                influence=influence,
+            )
+
+        return [_with_direct(job, one(job, j)) for job, j in zip(jobs, place, strict=True)]
+
+
+def _columns(jobs: Sequence[Job]) -> tuple[Floats, list[int], list[int]]:
+    """Different rewards as columns, with a column of ones last for the normaliser; the scale of each; the column of each job.
+
+    Rewards are scaled to at most 1 by a power of two, so that products with the largest weights stay in range.
+    """
+    seen: dict[tuple[int, bool], int] = {}
+    rewards: list[Floats] = []
+    place = []
+    for job in jobs:
+        key = (id(job.sample), isinstance(job.estimator, DoublyRobust))
+        if key not in seen:
+            seen[key] = len(rewards)
+            rewards.append(job.reward)
+        place.append(seen[key])
+    scales = [int(np.frexp(np.abs(reward).max())[1]) for reward in rewards]
+    scaled = [np.ldexp(reward, -scale) for reward, scale in zip(rewards, scales, strict=True)]
+    return np.stack([*scaled, np.ones(jobs[0].sample.n)], axis=1), scales, place
+
+
+def _with_direct(job: Job, rest: Estimate) -> Estimate:
+    if not isinstance(job.estimator, DoublyRobust):
+        return rest
+    direct = DirectMethod().estimate(job.sample)
+    assert direct.influence is not None and rest.influence is not None
+    influence = read_only(direct.influence + rest.influence)
+    error = standard_error(influence, job.sample.group)
+    return replace(rest, name=job.estimator.name, value=direct.value + rest.value, std_error=error, influence=influence)
+
+
+def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
+    """Values of all jobs on the resamples with the given counts (n, B); ``nan`` where there is none."""
+    sample = jobs[0].sample
+    counted = counts if sample.mass is None else counts * sample.mass[:, None]
+    columns, scales, place = _columns(jobs)
+    with np.errstate(all="ignore"):
+        terms = jobs[0].rule.applied(sample, counted).weight * counted
+        loads, total = np.einsum("ij,ib->jb", columns, terms), counted.sum(axis=0)
+        found = []
+        for job, j in zip(jobs, place, strict=True):
+            values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), scales[j])
+            values[loads[-1] == 0] = np.nan
+            if isinstance(job.estimator, DoublyRobust):
+                values += DirectMethod().resampled(job.sample, counts).values
+            found.append(values)
+        return found
