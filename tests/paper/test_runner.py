@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,15 @@ import pytest
 import kwis
 from kwis.errors import InputError
 from kwis.paper import stages
+from kwis.paper.catalogue import PAPER_DATASETS
 from kwis.paper.datasets import load
 from kwis.paper.estimates import PLAIN, SHARED
 from kwis.paper.grid import Cell, cells, dataset_cells
 from kwis.paper.progress import Progress
-from kwis.paper.runner import Task, run
+from kwis.paper.runner import Task, estimator_from, run
+from kwis.paper.sample import bandwidth_sample
 from kwis.paper.simulate import Experiment, Laboratory
+from kwis.paper.status import status
 from kwis.paper.store import Store
 from kwis.paper.study import cell, cell_of
 from kwis.typing import Floats
@@ -129,6 +133,51 @@ def test_an_estimator_from_outside_is_a_column_of_its_own(finished: Path, table:
     assert after["bandwidths"] == before["bandwidths"]
 
 
+def test_an_estimator_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("my_estimators")
+    module.Half, module.half, module.number = _Half, _Half(), 3  # type: ignore[attr-defined]
+    module.Taken = type("Taken", (_Half,), {"name": "wis"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "my_estimators", module)
+    assert estimator_from("my_estimators:Half").name == "half"
+    assert estimator_from("my_estimators:half").name == "half"
+    for path, sentence in {
+        "half": "`estimator` must look like my.module:MyEstimator, got 'half'",
+        "my_estimators:Third": "`estimator` must name something that can be imported, got 'my_estimators:Third'",
+        "no_such_module:Half": "`estimator` must name something that can be imported, got 'no_such_module:Half'",
+        "my_estimators:number": r"`estimator` must have a name and a method estimate\(sample\), got 'my_estimators:number'",
+        "my_estimators:Taken": "`estimator` must have a name of its own, got 'wis'",
+    }.items():
+        with pytest.raises(InputError, match=sentence):
+            estimator_from(path)
+
+
+def test_the_status_counts_what_is_finished_and_what_failed(finished: Path, table: Path, tmp_path: Path) -> None:
+    with Store(_copy(finished, tmp_path)) as store:
+        task = _task(table, settings=("oracle", "non-oracle"))
+        oracle, non_oracle = status(store, task)
+        assert (oracle.total, oracle.finished, oracle.failed) == (60, 60, 0)
+        assert (non_oracle.total, non_oracle.finished) == (6 * 5 * 10, 0)
+        store.save_failure(_cells(table)[0].key, ["wis"], "ValueError: no")
+        assert (status(store, task)[0].finished, status(store, task)[0].failed) == (59, 1)
+
+
+def test_the_status_of_the_paper_needs_no_data(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        assert sum(part.total for part in status(store, Task(datasets=PAPER_DATASETS))) == 10_340
+        assert sum(part.total for part in status(store, Task(datasets=PAPER_DATASETS, left_out=True))) == 10_340 + 2432
+
+
+def test_the_bandwidth_sample_has_every_row_of_the_table_and_every_policy_type() -> None:
+    chosen = bandwidth_sample(20)
+    counts: dict[tuple[str, str], list[str]] = {}
+    for one in cells():
+        if one.key in chosen:
+            counts.setdefault((one.dataset, one.setting), []).append(one.policy_type)
+    assert len(counts) == 17
+    assert all(20 <= len(kinds) <= 22 and set(kinds) == {"Gibbs", "IW", "SNIW"} for kinds in counts.values())
+    assert chosen <= bandwidth_sample(30)
+
+
 def test_bootstrap_intervals_can_be_added_later(finished: Path, table: Path, tmp_path: Path) -> None:
     task = _task(table, replicates=10)
     with Store(_copy(finished, tmp_path)) as store:
@@ -223,7 +272,8 @@ def test_progress_says_how_fast_and_how_long() -> None:
 _ROWS = 188 * 7  # cells times estimators
 _RUN = """
 import sys
-from kwis.paper.runner import Task, run
+from kwis.paper.runner import Task, estimator_from, run
+from kwis.paper.sample import bandwidth_sample
 from kwis.paper.store import Store
 with Store(sys.argv[1]) as store:
     run(store, Task(datasets=("digits",), settings=("oracle",)))

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kwis.paper.datasets import Dataset, load
     from kwis.paper.grid import Cell, cells
-    from kwis.paper.runner import Summary, Task, run
+    from kwis.paper.runner import Summary, Task, estimator_from, run
+    from kwis.paper.sample import bandwidth_sample
     from kwis.paper.simulate import Design, Experiment, Laboratory
+    from kwis.paper.status import SettingStatus, status
     from kwis.paper.store import Store
     from kwis.paper.study import cell
 
@@ -22,12 +24,31 @@ _HOMES = {
     "kwis.paper.grid": ("Cell", "cells"),
     "kwis.paper.simulate": ("Design", "Experiment", "Laboratory"),
     "kwis.paper.store": ("Store",),
-    "kwis.paper.runner": ("Task", "Summary", "run"),
+    "kwis.paper.runner": ("Task", "Summary", "run", "estimator_from"),
+    "kwis.paper.sample": ("bandwidth_sample",),
+    "kwis.paper.status": ("SettingStatus", "status"),
     "kwis.paper.study": ("cell",),
 }
 _HOME_OF = {name: home for home, members in _HOMES.items() for name in members}
 
-__all__ = ["Dataset", "load", "Cell", "cells", "Design", "Experiment", "Laboratory", "Store", "Task", "Summary", "run", "cell"]
+__all__ = [
+    "Dataset",
+    "load",
+    "Cell",
+    "cells",
+    "Design",
+    "Experiment",
+    "Laboratory",
+    "Store",
+    "Task",
+    "Summary",
+    "run",
+    "estimator_from",
+    "bandwidth_sample",
+    "SettingStatus",
+    "status",
+    "cell",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TextIO
 
+from kwis.errors import InputError
 from kwis.estimators import Estimator
 from kwis.paper import stages
 from kwis.paper.datasets import Dataset, load
-from kwis.paper.estimates import PLAIN, SHARED
+from kwis.paper.estimates import PER_FEATURE, PLAIN, SHARED
 from kwis.paper.grid import SETTINGS, Cell, dataset_cells
 from kwis.paper.progress import Progress
 from kwis.paper.records import CellFacts, StoredBandwidth
@@ -81,6 +83,23 @@ class Summary:
 class _Tally:
     finished: int = 0
     failed: set[str] = field(default_factory=set)
+
+
+def estimator_from(path: str) -> Estimator[WeightedSample]:
+    """An estimator named as ``module:attribute``: an instance, or a class to be called without arguments."""
+    module, _, attribute = path.partition(":")
+    if not module or not attribute:
+        raise InputError(f"`estimator` must look like my.module:MyEstimator, got {path!r}")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"`estimator` must name something that can be imported, got {path!r} ({error})") from error
+    estimator = found() if isinstance(found, type) else found
+    if not callable(getattr(estimator, "estimate", None)) or not isinstance(getattr(estimator, "name", None), str):
+        raise InputError(f"`estimator` must have a name and a method estimate(sample), got {path!r}")
+    if estimator.name in (*PLAIN, *SHARED, PER_FEATURE):
+        raise InputError(f"`estimator` must have a name of its own, got {estimator.name!r}")
+    return estimator
 
 
 def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:

@@ -175,6 +175,28 @@ class Store:
         rows = self._connection.execute("select key, ends from bootstraps where estimator = ?", (estimator,))
         return {key: _array(ends).reshape(len(LEVELS), 2, -1) for key, ends in rows}
 
+    def curves(self) -> dict[tuple[str, str], Floats]:
+        """Everything kept for the figures, by dataset and name."""
+        rows = self._connection.execute("select dataset, name, value from curves order by dataset, name")
+        return {(dataset, name): _array(value) for dataset, name, value in rows}
+
+    def timings(self) -> list[tuple[str, str, str, int, float, int]]:
+        """Dataset, setting, stage, cells, seconds and most threads of all stages, summed over their batches."""
+        query = "select dataset, setting, stage, sum(cells), sum(seconds), max(threads) from timings group by 1, 2, 3 order by min(id)"
+        return self._connection.execute(query).fetchall()
+
+    def replicates(self) -> int:
+        """Resamples of the bootstrap intervals in this file; 0 if there are none."""
+        return int(str(self._one("select coalesce(max(replicates), 0) from bootstraps")))
+
+    def estimators(self) -> list[str]:
+        """Names of the estimators with results, in alphabetical order."""
+        return [name for (name,) in self._connection.execute("select distinct estimator from estimates order by estimator")]
+
+    def bandwidth_kinds(self) -> list[str]:
+        """Kinds of bandwidths in this file, in alphabetical order."""
+        return [kind for (kind,) in self._connection.execute("select distinct kind from bandwidths order by kind")]
+
     def _put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             marks = ",".join("?" * len(rows[0]))

@@ -1,0 +1,187 @@
+"""Results as compact files that can be committed: compressed CSV, one line per cell and estimator, and a manifest.
+
+::
+
+    manifest.json                  command and version that made them, design, failures, timings
+    cells.csv.gz                   one line per cell: policies, bucket, truths, bandwidths
+    estimates-<setting>.csv.gz     one line per cell and estimator: errors against both truths, coverage counts
+    curves.json.gz                 curves of training, continuous rewards, sample pictures
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+
+from kwis.errors import InputError
+from kwis.paper.records import CellFacts
+from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, read_store
+from kwis.paper.simulate import Design
+from kwis.paper.store import LEVELS
+from kwis.typing import Floats
+
+_FORMAT = 1
+_MANIFEST = "manifest.json"
+_FACTS = tuple(field.name for field in fields(CellFacts))
+_NUMBERS = ("value", "std_error", "error_published", "error_expected")
+_COUNTS = ("influence_published", "influence_expected", "bootstrap_published", "bootstrap_expected")
+_BANDWIDTH = tuple(field.name for field in fields(ChosenBandwidth))
+Record = Mapping[str, str]
+
+
+def load(path: Path | str) -> Results:
+    """Results from a store, or from a folder written by :func:`write`."""
+    return read(Path(path)) if Path(path).is_dir() else read_store(path)
+
+
+def write(results: Results, folder: Path | str) -> Path:
+    """Write results into a folder, the same bytes for the same results."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.glob("estimates-*.csv.gz"):
+        old.unlink()
+    settings = list(dict.fromkeys(facts.setting for facts in results.cells.values()))
+    number = {key: place for place, key in enumerate(results.cells)}
+    _write_csv(target / "cells.csv.gz", (*_FACTS,), (asdict(facts).values() for facts in results.cells.values()))
+    _write_csv(target / "bandwidths.csv.gz", ("cell", "kind", *_BANDWIDTH), _bandwidth_lines(results, number))
+    for setting in settings:
+        lines = _estimate_lines(results, setting, number)
+        _write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
+    curves = {"/".join(key): [_short(value, 6) for value in values] for key, values in results.curves.items()}
+    _write_gz(target / "curves.json.gz", json.dumps(curves, separators=(",", ":")))
+    manifest = {
+        "format": _FORMAT,
+        **asdict(results.provenance),
+        "design": asdict(results.design),
+        "levels": LEVELS,
+        "replicates": results.replicates,
+        "settings": settings,
+        "cells": len(results.cells),
+        "failures": [asdict(failure) for failure in results.failures],
+        "timings": [asdict(timing) | {"seconds": round(timing.seconds, 3)} for timing in results.timings],
+    }
+    (target / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return target
+
+
+def read(folder: Path) -> Results:
+    """Results that :func:`write` wrote."""
+    if not (folder / _MANIFEST).is_file():
+        raise InputError(f"`results` must be a folder that holds {_MANIFEST}, got {str(folder)!r}")
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if manifest["format"] != _FORMAT:
+        raise InputError(f"`{_MANIFEST}` must be of format {_FORMAT}, got {manifest['format']}")
+    facts = [_facts(row) for row in _read_csv(folder / "cells.csv.gz")]
+    outcomes: dict[str, dict[str, Outcome]] = {}
+    for setting in manifest["settings"]:
+        for row in _read_csv(folder / f"estimates-{setting}.csv.gz"):
+            outcomes.setdefault(row["estimator"], {})[facts[int(row["cell"])].key] = _outcome(row)
+    bandwidths: dict[str, dict[str, ChosenBandwidth]] = {}
+    for row in _read_csv(folder / "bandwidths.csv.gz"):
+        bandwidths.setdefault(row["kind"], {})[facts[int(row["cell"])].key] = _chosen(row)
+    return Results(
+        design=Design(**manifest["design"]),
+        cells={one.key: one for one in facts},
+        outcomes=outcomes,
+        bandwidths=bandwidths,
+        curves=_curves(folder / "curves.json.gz"),
+        timings=tuple(Timing(**one) for one in manifest["timings"]),
+        failures=tuple(Failure(**one) for one in manifest["failures"]),
+        replicates=manifest["replicates"],
+        provenance=Provenance(command=manifest["command"], version=manifest["version"]),
+    )
+
+
+def _estimate_lines(results: Results, setting: str, number: Mapping[str, int]) -> Iterator[list[object]]:
+    for estimator, found in results.outcomes.items():
+        for key, place in number.items():
+            if key in found and results.cells[key].setting == setting:
+                one = found[key]
+                counts = (*_both(one.influence), *_both(one.bootstrap))
+                numbers = [_short(getattr(one, name)) for name in _NUMBERS]
+                yield [place, estimator, *numbers, "" if one.kernel_average is None else _short(one.kernel_average), *counts]
+
+
+def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
+    for kind, found in results.bandwidths.items():
+        for key, place in number.items():
+            if key in found:
+                one = found[key]
+                yield [place, kind, _short(one.mean), _short(one.std), one.features, one.evaluations]
+
+
+def _both(covered: Covered | None) -> tuple[str, str]:
+    """Counts of both truths; a digit or more per level, separated where there may be more than nine test sets."""
+    return ("", "") if covered is None else (_packed(covered.published), _packed(covered.expected))
+
+
+def _packed(counts: tuple[int, ...]) -> str:
+    return "/".join(map(str, counts))
+
+
+def _unpacked(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("/"))
+
+
+def _facts(row: Record) -> CellFacts:
+    whole, real = {"n_train", "n_test"}, {"difference", "truth_published", "truth_expected"}
+    values = {name: int(row[name]) if name in whole else float(row[name]) if name in real else row[name] for name in _FACTS}
+    return CellFacts(**{**values, "published": row["published"] == "True" or row["published"] == "1"})  # type: ignore[arg-type]
+
+
+def _outcome(row: Record) -> Outcome:
+    bootstrap = Covered(_unpacked(row["bootstrap_published"]), _unpacked(row["bootstrap_expected"])) if row["bootstrap_published"] else None
+    return Outcome(
+        value=float(row["value"]),
+        std_error=float(row["std_error"]),
+        error_published=float(row["error_published"]),
+        error_expected=float(row["error_expected"]),
+        influence=Covered(_unpacked(row["influence_published"]), _unpacked(row["influence_expected"])),
+        bootstrap=bootstrap,
+        kernel_average=float(row["kernel_average"]) if row["kernel_average"] else None,
+    )
+
+
+def _chosen(row: Record) -> ChosenBandwidth:
+    return ChosenBandwidth(
+        mean=float(row["mean"]), std=float(row["std"]), features=int(row["features"]), evaluations=int(row["evaluations"])
+    )
+
+
+def _curves(path: Path) -> dict[tuple[str, str], Floats]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        stored = json.load(stream)
+    return {(key.split("/", 1)[0], key.split("/", 1)[1]): np.array(values, dtype=np.float64) for key, values in stored.items()}
+
+
+def _short(value: float, digits: int = 7) -> float:
+    """Digits enough to change no table, at a third of the size."""
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else value
+
+
+def _write_csv(path: Path, header: Iterable[str], lines: Iterable[Iterable[object]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    _write_gz(path, text.getvalue())
+
+
+def _write_gz(path: Path, text: str) -> None:
+    # No time of writing inside, so that the same results are the same file.
+    path.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
+
+
+def _read_csv(path: Path) -> Iterator[Record]:
+    if not path.is_file():
+        raise InputError(f"`results` must be a folder that holds {path.name}, got {str(path.parent)!r}")
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
+        yield from csv.DictReader(stream)

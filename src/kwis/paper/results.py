@@ -1,0 +1,227 @@
+"""What tables and figures are made of: one record per cell and estimator, whether read from a store or from committed files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from kwis.errors import InputError
+from kwis.paper.records import CellFacts, StoredEstimate
+from kwis.paper.simulate import Design
+from kwis.paper.store import LEVELS, Store
+from kwis.typing import Floats
+
+Truth = Literal["published", "expected"]
+TRUTHS: tuple[Truth, ...] = ("published", "expected")
+IntervalKind = Literal["influence", "bootstrap"]
+INTERVALS: tuple[IntervalKind, ...] = ("influence", "bootstrap")
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Test sets whose interval covers each truth, one count per level of :data:`kwis.paper.store.LEVELS`."""
+
+    published: tuple[int, ...]
+    expected: tuple[int, ...]
+
+    def of(self, truth: Truth) -> tuple[int, ...]:
+        return self.published if truth == "published" else self.expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One cell by one estimator, over its test sets.
+
+    Attributes
+    ----------
+    value, std_error
+        Means of the estimates and of their standard errors.
+    error_published, error_expected
+        Mean absolute error against either truth.
+    influence, bootstrap
+        Coverage of intervals from the influence function and of percentile bootstrap intervals, where they were run.
+    """
+
+    value: float
+    std_error: float
+    error_published: float
+    error_expected: float
+    influence: Covered
+    bootstrap: Covered | None = None
+    kernel_average: float | None = None
+
+    def error(self, truth: Truth) -> float:
+        return self.error_published if truth == "published" else self.error_expected
+
+    def covered(self, kind: IntervalKind) -> Covered | None:
+        return self.influence if kind == "influence" else self.bootstrap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenBandwidth:
+    """Mean and spread over the features of a cell's bandwidth; a spread beyond the range of numbers is infinite."""
+
+    mean: float
+    std: float
+    features: int
+    evaluations: int
+
+    @property
+    def overflowed(self) -> bool:
+        return not (math.isfinite(self.mean) and math.isfinite(self.std))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds a stage took for all its cells."""
+
+    dataset: str
+    setting: str
+    stage: str
+    cells: int
+    seconds: float
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell without estimates, and why."""
+
+    key: str
+    estimator: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where results come from: the command and the version of the package that made them."""
+
+    command: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Results:
+    """All results of a run.
+
+    Attributes
+    ----------
+    outcomes
+        By estimator, then by the key of the cell.
+    bandwidths
+        By kind (``shared``, ``per-feature``, ``per-feature-plain``), then by the key of the cell.
+    curves
+        By dataset and name.
+    replicates
+        Resamples of the bootstrap intervals, 0 if there are none.
+    """
+
+    design: Design
+    cells: Mapping[str, CellFacts]
+    outcomes: Mapping[str, Mapping[str, Outcome]]
+    bandwidths: Mapping[str, Mapping[str, ChosenBandwidth]]
+    curves: Mapping[tuple[str, str], Floats]
+    timings: tuple[Timing, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    replicates: int = 0
+    provenance: Provenance = Provenance()
+
+    def chosen(self, setting: str, dataset: str | None = None) -> list[CellFacts]:
+        """Cells of a setting, and of a dataset if one is named."""
+        return [facts for facts in self.cells.values() if facts.setting == setting and dataset in (None, facts.dataset)]
+
+    def datasets(self, setting: str) -> list[str]:
+        """Datasets with results in a setting, in the order they appear."""
+        return list(dict.fromkeys(facts.dataset for facts in self.cells.values() if facts.setting == setting))
+
+    def errors(self, estimator: str, cells: Iterable[CellFacts], truth: Truth) -> Floats:
+        """Mean absolute errors; ``nan`` where the estimator has no result."""
+        found = self.outcomes.get(estimator, {})
+        return np.array([found[one.key].error(truth) if one.key in found else math.nan for one in cells])
+
+    def values(self, estimator: str, cells: Iterable[CellFacts]) -> Floats:
+        """Mean estimates; ``nan`` where the estimator has no result."""
+        found = self.outcomes.get(estimator, {})
+        return np.array([found[one.key].value if one.key in found else math.nan for one in cells])
+
+    def coverage(self, estimator: str, cells: Iterable[CellFacts], truth: Truth, kind: IntervalKind) -> Floats:
+        """``(cells, levels)`` share of test sets covered; ``nan`` where there are no intervals of this kind."""
+        found = self.outcomes.get(estimator, {})
+        counts = [covered.of(truth) if one.key in found and (covered := found[one.key].covered(kind)) else None for one in cells]
+        rows = [(math.nan,) * len(LEVELS) if count is None else count for count in counts]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(LEVELS)) / self.design.test_sets
+
+
+def read_store(path: Path | str) -> Results:
+    """Results in a store, of finished cells only."""
+    if not Path(path).is_file():
+        raise InputError(f"`store` must be a file with results, got {str(path)!r} and there is none")
+    with Store(path) as store:
+        cells = {facts.key: facts for facts in store.cells()}
+        estimators = store.estimators()
+        return Results(
+            design=store.design,
+            cells=dict(sorted(cells.items(), key=lambda item: _order(item[1]))),
+            outcomes={name: _outcomes(store, name, cells) for name in estimators},
+            bandwidths={kind: _bandwidths(store, kind) for kind in store.bandwidth_kinds()},
+            curves=store.curves(),
+            timings=tuple(
+                Timing(dataset=dataset, setting=setting, stage=stage, cells=count, seconds=seconds, threads=threads)
+                for dataset, setting, stage, count, seconds, threads in store.timings()
+            ),
+            failures=tuple(Failure(*row) for row in store.failures()),
+            replicates=store.replicates(),
+        )
+
+
+def _order(facts: CellFacts) -> tuple[str, ...]:
+    return (facts.dataset, facts.setting, facts.logging, facts.behaviour, facts.evaluation)
+
+
+def _outcomes(store: Store, estimator: str, cells: Mapping[str, CellFacts]) -> dict[str, Outcome]:
+    ends = store.bootstrap_ends(estimator)
+    return {
+        one.key: summarise(one, cells[one.key], ends.get(one.key))
+        for one in store.estimates(estimator)
+        if one.error is None and one.key in cells
+    }
+
+
+def summarise(stored: StoredEstimate, facts: CellFacts, ends: Floats | None) -> Outcome:
+    """Reduce the estimates on all test sets to what tables need."""
+    assert stored.value is not None and stored.std_error is not None
+    value, std_error = stored.value, stored.std_error
+    reach = ndtri((1 + np.array(LEVELS)) / 2)[:, None] * std_error
+    return Outcome(
+        value=float(value.mean()),
+        std_error=float(std_error.mean()),
+        error_published=float(np.abs(value - facts.truth_published).mean()),
+        error_expected=float(np.abs(value - facts.truth_expected).mean()),
+        influence=_covered(value - reach, value + reach, facts),
+        bootstrap=None if ends is None else _covered(ends[:, 0], ends[:, 1], facts),
+        kernel_average=stored.kernel_average,
+    )
+
+
+def _covered(low: Floats, high: Floats, facts: CellFacts) -> Covered:
+    def count(truth: float) -> tuple[int, ...]:
+        return tuple(int(number) for number in ((low <= truth) & (truth <= high)).sum(axis=1))
+
+    return Covered(count(facts.truth_published), count(facts.truth_expected))
+
+
+def _bandwidths(store: Store, kind: str) -> dict[str, ChosenBandwidth]:
+    return {key: _spread(one.value, one.evaluations) for key, one in store.bandwidths(kind).items()}
+
+
+def _spread(value: Floats, evaluations: int) -> ChosenBandwidth:
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = float(value.mean()), float(value.std())
+    # The spread of infinite bandwidths is no number; it is kept as the overflow it is.
+    return ChosenBandwidth(mean=mean, std=math.inf if math.isnan(std) else std, features=value.size, evaluations=evaluations)

@@ -1,0 +1,138 @@
+"""One row per dataset and setting: errors and percentile predictions of every estimator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.paper import published
+from kwis.paper.records import CellFacts
+from kwis.paper.results import Results, Truth
+from kwis.paper.summaries import TOLERANCE, notes_of
+from kwis.paper.tables.buckets import TRUTH_WORDS
+from kwis.paper.tables.record import Entry, Line, Table, difference, number, text, whole
+
+ESTIMATORS = {"vis": "VIS", "wis": "WIS", "state-wis": "State-WIS", "truncated-vis": "CLPD VIS", "kernel-wis": "Kernel-WIS"}
+OURS = {"normalised-kernel-wis": "Normalised Kernel-WIS", "logged-mean": "Mean of logged rewards"}
+_PUBLISHED_COLUMN = {"vis": "vis", "wis": "wis", "state-wis": "state_wis", "truncated-vis": "clpd_vis", "kernel-wis": "kernel_wis"}
+SETTING_OF = {("Single action", "Oracle"): "oracle", ("Single action", "Non-Oracle"): "non-oracle", ("Continuous", "Oracle"): "continuous"}
+_WORDS_OF = {setting: words for words, setting in SETTING_OF.items()}
+_LEFT_OUT = (("non-oracle", "kropt"), ("non-oracle", "letter"))
+
+
+@dataclass(frozen=True, slots=True)
+class OverallRow:
+    """A dataset in a setting, and our experiments of it."""
+
+    setting: str
+    dataset: str
+    cells: tuple[CellFacts, ...]
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return _WORDS_OF[self.setting]
+
+
+def overall_rows(results: Results) -> list[OverallRow]:
+    """Rows of the overall tables: the published ones, then ours."""
+    table = published.table("overall")
+    names = zip(table.column("reward"), table.column("behaviour"), table.column("dataset"), strict=True)
+    places = [(SETTING_OF[str(reward), str(behaviour)], str(dataset)) for reward, behaviour, dataset in names]
+    ours = [(setting, dataset) for setting in _WORDS_OF for dataset in results.datasets(setting)]
+    extra = [place for place in ours if place not in places]
+    order = list(_WORDS_OF)
+    kept = sorted([*places, *extra], key=lambda place: order.index(place[0]))
+    return [OverallRow(setting, dataset, tuple(results.chosen(setting, dataset))) for setting, dataset in kept]
+
+
+def extra_estimators(results: Results) -> dict[str, str]:
+    """Ours that the paper has not, and those a user added."""
+    known = {*ESTIMATORS, *OURS}
+    own = {name: name for name in results.outcomes if name not in known and not name.startswith("kernel-wis-per-feature")}
+    return OURS | own
+
+
+def overall_table(results: Results, truth: Truth) -> Table:
+    """Mean absolute error of every estimator."""
+    extra = extra_estimators(results)
+    rows = overall_rows(results)
+    columns = [("", "Reward"), ("", "Behaviour"), ("", "Dataset"), ("", "N")]
+    columns += [(name, column) for name in ESTIMATORS.values() for column in ("ours", "paper", "diff.")]
+    columns += [(name, "ours") for name in extra.values()]
+    return Table(
+        key=f"overall-{truth}",
+        title=f"Overall errors, {truth} truth",
+        caption=f"Mean absolute error over all experiments of a row, {TRUTH_WORDS[truth]}. Bold: the best of the paper's five estimators and "
+        "those within 0.001 of it.",
+        columns=tuple(name for _, name in columns),
+        groups=tuple(group for group, _ in columns),
+        lines=tuple(_overall_line(results, row, truth, tuple(extra)) for row in rows),
+        label="tbl:overall_results",
+        notes=(*notes_of([row.dataset for row in rows]), *_missing(rows)),
+    )
+
+
+def _overall_line(results: Results, row: OverallRow, truth: Truth, extra: tuple[str, ...]) -> Line:
+    ours = {name: float(np.mean(results.errors(name, row.cells, truth))) if row.cells else math.nan for name in (*ESTIMATORS, *extra)}
+    paper = {name: _said("overall", _PUBLISHED_COLUMN[name], row) for name in ESTIMATORS}
+    best, best_said = _best([ours[name] for name in ESTIMATORS]), _best(list(paper.values()))
+    entries: list[Entry] = [*map(text, row.words), text(row.dataset), whole(len(row.cells) or None)]
+    for name in ESTIMATORS:
+        entries += [
+            number(ours[name], bold=round(ours[name], 3) <= best),
+            number(paper[name], bold=paper[name] <= best_said),
+            difference(ours[name], paper[name]),
+        ]
+    return Line(entries=(*entries, *(number(ours[name]) for name in extra)), dataset=row.dataset, setting=row.setting)
+
+
+def _best(values: list[float]) -> float:
+    """Largest value that the paper's rule makes bold."""
+    finite = [round(value, 3) for value in values if math.isfinite(value)]
+    return min(finite) + TOLERANCE + 1e-9 if finite else -math.inf
+
+
+def percentile_table(results: Results) -> Table:
+    """75th and 100th percentile predictions of every estimator."""
+    rows = overall_rows(results)
+    columns = [("", "Reward"), ("", "Behaviour"), ("", "Dataset")]
+    columns += [(f"{name} {share}", column) for name in ESTIMATORS.values() for share in (75, 100) for column in ("ours", "paper", "diff.")]
+    columns += [(f"Normalised {share}", "ours") for share in (75, 100)]
+    return Table(
+        key="percentiles",
+        title="75th and 100th percentile predictions",
+        caption="Percentiles over the experiments of a row of each experiment's mean estimate over its test sets, which fits the published "
+        "ones better than percentiles over single test sets. No truth enters.",
+        columns=tuple(name for _, name in columns),
+        groups=tuple(group for group, _ in columns),
+        lines=tuple(_percentile_line(results, row) for row in rows),
+        label="tbl:overall_results_mm",
+        notes=(*notes_of([row.dataset for row in rows]), *_missing(rows)),
+    )
+
+
+def _percentile_line(results: Results, row: OverallRow) -> Line:
+    entries: list[Entry] = [*map(text, row.words), text(row.dataset)]
+    for name in (*ESTIMATORS, "normalised-kernel-wis"):
+        values = results.values(name, row.cells)
+        shares = np.percentile(values, [75, 100]) if row.cells else np.full(2, math.nan)
+        for share, value in zip((75, 100), shares, strict=True):
+            entries.append(number(float(value), 2))
+            if name in ESTIMATORS:
+                said = _said("percentiles", f"{_PUBLISHED_COLUMN[name]}_p{share}", row)
+                entries += [number(said, 2), difference(float(value), said, 2)]
+    return Line(entries=tuple(entries), dataset=row.dataset, setting=row.setting)
+
+
+def _said(table: str, column: str, row: OverallRow) -> float:
+    found = published.table(table).value(column, reward=row.words[0], behaviour=row.words[1], dataset=row.dataset)
+    return math.nan if found is None else float(found)
+
+
+def _missing(rows: list[OverallRow]) -> tuple[str, ...]:
+    lacking = [f"{row.dataset} ({row.setting})" for row in rows if not row.cells]
+    ours = [row.dataset for row in rows if (row.setting, row.dataset) in _LEFT_OUT]
+    notes = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
+    return (*notes, *([f"Left out by the paper for their cost, ours alone: {', '.join(ours)}, non-oracle."] if ours else []))
