@@ -46,8 +46,8 @@ class Design:
     test_share: float = 0.25
     test_sets: int = 9
     folds: int = 5
-    rule: Rule = "closeness"
-    noise: Noise = "lost"
+    rule: Rule = "distance"
+    noise: Noise = "flip"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
