@@ -1,0 +1,68 @@
+"""Slow twins of the diagnostics: plain loops, nothing imported from the package."""
+
+import math
+
+
+def pareto_shape(excess):
+    """Zhang and Stephens (2009), one candidate at a time, then the pull towards 0.5 worth ten rows."""
+    x = sorted(excess)
+    n = len(x)
+    count = 30 + int(math.sqrt(n))
+    quartile = x[int(n / 4 + 0.5) - 1]
+    candidates = [1 / x[-1] + (1 - math.sqrt(count / (j - 0.5))) / (3 * quartile) for j in range(1, count + 1)]
+
+    def shape_at(theta):
+        return sum(math.log1p(-theta * value) for value in x) / n
+
+    def log_likelihood(theta):
+        k = shape_at(theta)
+        return n * (math.log(-theta / k) - k - 1)
+
+    likelihoods = [log_likelihood(theta) for theta in candidates]
+    chances = [1 / sum(math.exp(other - own) for other in likelihoods) for own in likelihoods]
+    theta = sum(candidate * chance for candidate, chance in zip(candidates, chances, strict=True))
+    return (n * shape_at(theta) + 10 * 0.5) / (n + 10)
+
+
+def tail_excess(weight):
+    """Largest ``min(n/5, 3 sqrt(n))`` positive weights, less the next largest, in units of the largest."""
+    x = sorted(value for value in weight if value > 0)
+    tail = math.ceil(min(0.2 * len(x), 3 * math.sqrt(len(x))))
+    return [(value - x[-tail - 1]) / x[-1] for value in x[-tail:]]
+
+
+def skew_corrected(score, rows, group=None):
+    """Student's ratio of the sums of the groups that touch the rows, by Hall's cubic."""
+    sums = {}
+    for i, inside in enumerate(rows):
+        if inside:
+            label = i if group is None else group[i]
+            sums[label] = sums.get(label, 0.0) + score[i]
+    x = list(sums.values())
+    n = len(x)
+    mean = sum(x) / n
+    variance = sum((value - mean) ** 2 for value in x) / n
+    skewness = sum((value - mean) ** 3 for value in x) / n / variance**1.5
+    t = mean * math.sqrt(n) / math.sqrt(variance * n / (n - 1))
+    a = skewness / math.sqrt(n)
+    return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+
+
+def local_mean(context, weight, mass, bandwidth, i):
+    """Local mean weight around row i and its standard error, RBF kernel."""
+    k = [
+        c * math.exp(-sum((a - b) ** 2 for a, b in zip(context[i], row, strict=True)) / (2 * bandwidth**2))
+        for row, c in zip(context, mass, strict=True)
+    ]
+    total = sum(k)
+    mean = sum(value * w for value, w in zip(k, weight, strict=True)) / total
+    return mean, math.sqrt(sum((value * (w - mean)) ** 2 for value, w in zip(k, weight, strict=True))) / total
+
+
+def standardised_difference(values, weight, rows, mass):
+    """Weighted mean over some rows less the mean over all, in standard deviations over all."""
+    total = sum(mass)
+    mean = sum(v * c for v, c in zip(values, mass, strict=True)) / total
+    spread = math.sqrt(sum(c * (v - mean) ** 2 for v, c in zip(values, mass, strict=True)) / total)
+    part = [(v, w * c) for v, w, c, inside in zip(values, weight, mass, rows, strict=True) if inside]
+    return (sum(v * w for v, w in part) / sum(w for _, w in part) - mean) / spread
