@@ -61,10 +61,14 @@ class PredictedRewards:
     candidates: Mapping[str, float]
 
     @property
+    def explained(self) -> float:
+        """Share of the held-out variance that the model explains; below 0 if it does worse than the mean."""
+        return 1 - self.error / self.error_without_context if self.error_without_context > 0 else 0.0
+
+    @property
     def note(self) -> str:
         """One sentence for the result."""
-        share = 1 - self.error / self.error_without_context if self.error_without_context > 0 else 0.0
-        told = f"which explains {max(share, 0.0):.0%} of its held-out variance"
+        told = f"which explains {max(self.explained, 0.0):.0%} of its held-out variance"
         return f"{self.reward} was predicted by {self.model}, cross-fitted over {int(self.folds.max()) + 1} folds, {told}"
 
     def attach(self, sample: WeightedSample, target: TargetPolicy) -> PredictedSample:
@@ -107,7 +111,7 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
         model=best,
         folds=read_only(labels),
         error=errors[best],
-        error_without_context=task.error(task.plain_means()),
+        error_without_context=task.error(task.plain_means()) if np.ptp(task.outcome) > 0 else 0.0,
         candidates=errors,
     )
 
