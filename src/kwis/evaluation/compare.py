@@ -70,10 +70,22 @@ def _recommended(one: Measured, picks: Picks) -> bool:
     return one.target == LOGGING_POLICY or picks.get((one.target, one.reward)) == one.estimate.name
 
 
-def ranking_of(entries: Sequence[Measured], rows: Sequence[Row], picks: Picks, intervals: Intervals) -> Ranking:
-    """Policies from best to worst by their recommended estimates, with the places that chance leaves open."""
-    order = np.argsort([-one.estimate.value for one in entries], kind="stable")
-    best_first = [entries[i] for i in order]
+def rankings_of(
+    entries: Sequence[Measured], logging: Mapping[str, Measured], rows: Sequence[Row], picks: Picks, intervals: Intervals
+) -> tuple[Ranking, ...]:
+    """One ranking per reward, of the recommended estimates (``entries``) and the logging policy."""
+    recommended = {(row.target, row.reward): row for row in rows if row.recommended}
+    found = []
+    for reward, baseline in logging.items():
+        policies = [baseline, *(one for one in entries if one.reward == reward)]
+        found.append(_ranking(policies, {one.target: recommended[one.target, reward] for one in policies}, picks, intervals))
+    return tuple(found)
+
+
+def _ranking(policies: Sequence[Measured], rows: Mapping[str, Row], picks: Picks, intervals: Intervals) -> Ranking:
+    """Policies from best to worst, with the places that chance leaves open."""
+    order = np.argsort([-one.estimate.value for one in policies], kind="stable")
+    best_first = [policies[i] for i in order]
     differences = compared(list(itertools.combinations(best_first, 2)), picks, intervals)
     worse: dict[str, set[str]] = {one.target: set() for one in best_first}  # those that each is surely better than
     for difference in differences:
@@ -81,19 +93,17 @@ def ranking_of(entries: Sequence[Measured], rows: Sequence[Row], picks: Picks, i
             worse[difference.target].add(difference.baseline)
         elif difference.simultaneous.high < 0:
             worse[difference.baseline].add(difference.target)
-    row_of = {row.target: row for row in rows}
     places = tuple(
         Place(
             target=one.target,
             best=1 + sum(one.target in beaten for beaten in worse.values()),
             worst=len(best_first) - len(worse[one.target]),
-            row=row_of[one.target],
+            row=rows[one.target],
         )
         for one in best_first
     )
-    return Ranking(
-        reward=entries[0].reward, places=places, differences=tuple(differences), words=tuple(_sentences(places, worse, intervals.level))
-    )
+    sentences = tuple(_sentences(places, worse, intervals.level))
+    return Ranking(reward=policies[0].reward, places=places, differences=tuple(differences), words=sentences)
 
 
 def _sentences(places: Sequence[Place], worse: Mapping[str, set[str]], level: float) -> Iterable[str]:

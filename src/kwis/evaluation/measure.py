@@ -104,6 +104,16 @@ def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: d
     return held
 
 
+def selection_rows(n: int, seed: int) -> Ints | None:
+    """Rows that bandwidths are selected on; None: all."""
+    return None if n <= SELECTION_ROWS else np.sort(np.random.default_rng(seed).choice(n, SELECTION_ROWS, replace=False))
+
+
+def kernel_of(measured: Iterable[Measured], target: str) -> KernelWIS | None:
+    """Kernel-WIS of a target with the bandwidth it used, if it took part."""
+    return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, KernelWIS)), None)
+
+
 def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any]:
     """What an estimate says about its bandwidth."""
     if not isinstance(family, KernelWIS):
@@ -131,7 +141,7 @@ def resample(
     wanted: Callable[[Measured], bool],
     replicates: int,
     seed: int,
-    tick: Callable[[int, int], object] = lambda done, total: None,
+    tick: Callable[[int, int], object] | None = None,
 ) -> list[Measured]:
     """The same with estimates on ``replicates`` resamples for those that are ``wanted``; ``tick`` is told how many are done.
 
@@ -152,7 +162,8 @@ def resample(
             for index, values in zip(batch, found, strict=True):
                 parts[index].append(values)
         done += counts.shape[1]
-        tick(done, replicates)
+        if tick is not None:
+            tick(done, replicates)
     return [replace(one, resampled=np.concatenate(parts[index])) if index in parts else one for index, one in enumerate(measured)]
 
 

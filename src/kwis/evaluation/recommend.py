@@ -1,14 +1,17 @@
 """Which estimate to use: the rule, all of it.
 
-It looks at diagnostics alone, never at how the estimates turned out, so that nobody can shop for the answer:
+It looks at diagnostics alone, never at how the estimates turned out, so that nobody can shop for the answer.
 
-1. Propensities that are in doubt (they fail their tests, were estimated, or look rounded or made up) call for weights that are
-   normalised around each context, which undoes errors that neighbours share: ``normalised-kernel-wis``.
-2. Propensities without a fault call for nothing of the kind: ``wis``, which has the smaller variance.
+1. Are the propensities in doubt? They are if they fail their tests, were estimated, or look rounded or made up. Then weights are to be
+   normalised around each context, which undoes errors that neighbours share: ``normalised-kernel-wis``. Otherwise ``wis``, whose one
+   normaliser costs the least variance.
+2. Does the reward model explain any of the held-out variance? Then the same weights may be better spent on what it leaves unexplained:
+   with propensities in doubt even a weak model (1 %) takes away part of their error, ``doubly-robust-normalised-kernel-wis``; with
+   propensities without fault it has to be a good one (10 %) to gain more than its own noise, ``doubly-robust-wis``.
 3. Plain forms are never first choice: they are not even right when every reward is the same.
 
-Where the first choice was not computed, the next of the same list takes its place. The runner-up is what the other list
-would have chosen; where the two disagree, the recommendation says so.
+Where the first choice was not computed, the next of the same list takes its place. The runner-up is the first choice had the
+propensities been judged the other way; where the two disagree, the recommendation says so.
 """
 
 from __future__ import annotations
@@ -17,9 +20,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kwis.diagnostics import PropensityReport
+from kwis.evaluation.records import Change
+from kwis.evaluation.words import decimals, gain, signed
+from kwis.results import Interval
 
-IN_DOUBT = ("normalised-kernel-wis", "normalised-state-wis", "wis", "kernel-wis", "state-wis", "truncated-vis", "vis")
-WITHOUT_FAULT = ("wis", "normalised-kernel-wis", "kernel-wis", "truncated-vis", "vis", "normalised-state-wis", "state-wis")
+IN_DOUBT = ("normalised-kernel-wis", "normalised-state-wis", "wis")
+WITHOUT_FAULT = ("wis", "normalised-kernel-wis")
+LAST_RESORT = ("kernel-wis", "truncated-vis", "vis", "normalised-state-wis", "state-wis", "direct-method")
+EXPLAINED_IN_DOUBT = 0.01
+EXPLAINED_WITHOUT_FAULT = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,24 +40,32 @@ class Pick:
     why: tuple[str, ...]
 
 
-def pick(names: Sequence[str], report: PropensityReport) -> Pick:
-    """Choose among the estimators that were computed."""
+def pick(names: Sequence[str], report: PropensityReport, explained: float | None = None) -> Pick:
+    """Choose among the estimators that were computed.
+
+    Parameters
+    ----------
+    explained
+        Share of the held-out variance of the reward that its model explains; None without a model.
+    """
     doubts = tuple(_doubts(report))
+    modelled = explained is not None and explained >= (EXPLAINED_IN_DOUBT if doubts else EXPLAINED_WITHOUT_FAULT)
     first, second = (IN_DOUBT, WITHOUT_FAULT) if doubts else (WITHOUT_FAULT, IN_DOUBT)
-    name = _first(first, names)
+    name = _first(first, names, modelled)
     others = [other for other in names if other != name]
-    runner_up = _first(second, others) if others else None
-    return Pick(name=name, runner_up=runner_up, why=(*doubts, _reason(name, bool(doubts))))
+    runner_up = _first(second, others, modelled) if others else None
+    return Pick(name=name, runner_up=runner_up, why=tuple(_reasons(name, doubts, explained)))
 
 
-def _first(preference: Iterable[str], names: Sequence[str]) -> str:
-    return next((name for name in preference if name in names), names[0])
+def _first(preference: Sequence[str], names: Sequence[str], modelled: bool) -> str:
+    robust = [f"doubly-robust-{name}" for name in preference] if modelled else []
+    return next((name for name in (*robust, *preference, *LAST_RESORT) if name in names), names[0])
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
     if report.wrong:
         places = ", ".join(report.regions[:3]) + (" and elsewhere" if len(report.regions) > 3 else "")
-        yield f"the propensities fail their tests ({places}; p = {report.p_value:.2g})"
+        yield f"the propensities fail their tests ({places})"
     if report.estimated:
         yield "the propensities were estimated, not logged"
     for finding in report.check.findings:
@@ -56,9 +73,41 @@ def _doubts(report: PropensityReport) -> Iterable[str]:
             yield finding.sentence
 
 
-def _reason(name: str, in_doubt: bool) -> str:
-    if not in_doubt and name == "wis":
-        return "nothing speaks against the propensities, and then WIS has the least variance among the weighted estimates"
-    if in_doubt and name == "normalised-kernel-wis":
-        return "so weights are normalised around each context (Kernel-WIS), which undoes errors that neighbouring contexts share"
-    return f"of the estimators computed, {name} suits that best"
+def _reasons(name: str, doubts: tuple[str, ...], explained: float | None) -> Iterable[str]:
+    yield from doubts
+    local = name.removeprefix("doubly-robust-") in ("normalised-kernel-wis", "normalised-state-wis")
+    if doubts and local:
+        yield "so weights are normalised around each context, which undoes errors that neighbouring contexts share"
+    elif not doubts and name.removeprefix("doubly-robust-") == "wis":
+        yield "nothing speaks against the propensities, so one normaliser for all rows is enough and costs the least variance"
+    else:
+        yield "the best suited of the estimators that were asked for"
+    if name.startswith("doubly-robust") and explained is not None:
+        yield f"the reward model explains {explained:.0%} of the held-out variance, so only what it leaves is weighted"
+
+
+def disagreement(first: Change, second: Change, gap: Interval) -> str | None:
+    """Where the estimate picked and the runner-up disagree, how; None where they do not.
+
+    They do if they would decide differently, or if they differ by more than chance explains and by enough to matter: half the reach of
+    the interval or more.
+
+    Parameters
+    ----------
+    first, second
+        Their differences to the logging policy.
+    gap
+        Interval of the former minus the latter.
+    """
+    reasons = []
+    if (gap.low > 0 or gap.high < 0) and abs(gap.value) >= first.interval.width / 4:
+        digits = decimals([gap.width])
+        ends = f"{gap.level:.0%} {signed(gap.low, digits)} to {signed(gap.high, digits)}"
+        reasons.append(f"they differ by {signed(gap.value, digits)} ({ends})")
+    if _side(first) != _side(second):
+        reasons.append(f"by {second.estimator} the target is {gain(second)}")
+    return f"{first.estimator} and {second.estimator} disagree: {'; '.join(reasons)}" if reasons else None
+
+
+def _side(change: Change) -> int:
+    return int(change.interval.low > 0) - int(change.interval.high < 0)

@@ -4,41 +4,66 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from kwis.errors import InputError
-from kwis.estimators import VIS, WIS, KernelWIS, StateWIS, TruncatedVIS
-from kwis.estimators.direct import DirectMethod
-from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+from kwis.estimators.protocol import KernelEstimator
+from kwis.policies import TargetPolicy
 
 
-def roster(estimators: Any, seed: int) -> tuple[Any, ...]:
-    """Estimators from names, ready-made estimators or a mixture; None: all of them, plain and normalised."""
-    known = {one.name: one for one in (*_weighted(seed), *_modelled(seed))}
-    if estimators is None:
-        return tuple(known.values())
-    asked = [estimators] if isinstance(estimators, str) or hasattr(estimators, "estimate") else list(estimators)
-    found = [_estimator(entry, known) for entry in asked]
-    names = [one.name for one in found]
-    if not names:
-        raise InputError("`estimators` must name at least one estimator, got none")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"`estimators` must have different names, got {twice!r} twice")
-    return tuple(found)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """The estimators of an evaluation.
+
+    Attributes
+    ----------
+    all_that_apply
+        Whether estimators that cannot be had for a target are left out; those the user named are refused instead.
+    """
+
+    estimators: tuple[Any, ...]
+    all_that_apply: bool
+
+    @classmethod
+    def of(cls, asked: Any, seed: int) -> Roster:
+        """Estimators from names, ready-made estimators or a mixture; None: all of them, plain and normalised."""
+        known = {one.name: one for one in _all(seed)}
+        if asked is None:
+            return cls(estimators=tuple(known.values()), all_that_apply=True)
+        entries = [asked] if isinstance(asked, str) or hasattr(asked, "estimate") else list(asked)
+        found = [_estimator(entry, known) for entry in entries]
+        names = [one.name for one in found]
+        if not names:
+            raise InputError("`estimators` must name at least one estimator, got none")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"`estimators` must have different names, got {twice!r} twice")
+        return cls(estimators=tuple(found), all_that_apply=False)
+
+    @property
+    def selects_bandwidth(self) -> bool:
+        return any(isinstance(one, KernelEstimator) and one.selects_bandwidth for one in self.estimators)
+
+    def models(self, target: TargetPolicy) -> bool:
+        """Whether rewards have to be predicted for this target."""
+        return any(_needs_predictions(one) for one in self.of_target(target))
+
+    def of_target(self, target: TargetPolicy) -> tuple[Any, ...]:
+        """The estimators for one target: predicted rewards need its probability of every action."""
+        if not self.all_that_apply or target.distribution is not None:
+            return self.estimators
+        return tuple(one for one in self.estimators if not _needs_predictions(one))
 
 
-def _weighted(seed: int) -> Iterable[Any]:
+def _all(seed: int) -> Iterable[Any]:
     yield from (VIS(), TruncatedVIS(), WIS(), StateWIS(), StateWIS(normalised=True))
     yield from (KernelWIS(rng=seed), KernelWIS(rng=seed, normalised=True))
-
-
-def _modelled(seed: int) -> Iterable[Any]:
     yield from (DirectMethod(), DoublyRobust(), DoublyRobust(WIS()), DoublyRobust(KernelWIS(rng=seed, normalised=True)))
 
 
-def needs_predictions(estimator: Any) -> bool:
-    """Whether it needs predicted rewards, and so the target's probability of every action."""
+def _needs_predictions(estimator: Any) -> bool:
     return isinstance(estimator, DirectMethod | DoublyRobust)
 
 
@@ -46,8 +71,8 @@ def _estimator(entry: Any, known: dict[str, Any]) -> Any:
     if isinstance(entry, str):
         if entry not in known:
             close = difflib.get_close_matches(entry, known, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]!r}?" if close else ""
-            raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}; {hint}".removesuffix("; "))
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}{hint}")
         return known[entry]
     if not hasattr(entry, "estimate") or not isinstance(getattr(entry, "name", None), str):
         raise InputError(f"`estimators` must be names or estimators, got {type(entry).__name__}")

@@ -1,4 +1,4 @@
-"""How wrong may propensities be before the decision turns?
+"""How wrong propensities may be before the decision turns.
 
 If the true odds of every logged action are within a factor gamma of those logged, ``1/p`` lies between ``1 + (1/p - 1) / gamma`` and
 ``1 + (1/p - 1) gamma``, and each weight in the same interval times the target's probability (the marginal model of Tan, 2006). Over

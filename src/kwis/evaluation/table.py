@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row
-from kwis.evaluation.words import decimals, number, signed, span
+from kwis.evaluation.words import decimals, number, signed, span, wrapped
 
 if TYPE_CHECKING:
     from kwis.evaluation.answer import Evaluation
@@ -70,23 +70,13 @@ def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
     if reward is not None and reward not in evaluation.rewards:
         raise InputError(f"`reward` must be one of {', '.join(evaluation.rewards)}, got {reward!r}")
     level = f"{evaluation.settings.level:.0%}"
-    header = (
-        "policy",
-        "",
-        "estimator",
-        "value",
-        f"{level} interval",
-        f"against {LOGGING_POLICY}",
-        f"{level} of that",
-        "worth rows",
-        "verdict",
-    )
+    header = ("policy", "estimator", "value", f"{level} interval", "change", f"{level} of change", "effective rows", "verdict")
     wanted = evaluation.rewards if reward is None else (reward,)
     return TextTable(
         header=header,
-        numeric=frozenset((*header[3:5], *header[5:8])),
+        numeric=frozenset(header[2:7]),
         blocks=tuple((f"{name}, {evaluation.settings.n:,} rows", tuple(_rows(evaluation, name))) for name in wanted),
-        footer=("* recommended", *_reasons(evaluation)),
+        footer=(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows", *_reasons(evaluation)),
     )
 
 
@@ -109,11 +99,10 @@ def _row(row: Row, change: Change | None, digits: int, name: str) -> tuple[str, 
     if change is not None:
         ends = change.interval
         difference = (signed(ends.value, digits), f"{signed(ends.low, digits)} to {signed(ends.high, digits)}")
-    mark = "*" if row.recommended and change is not None else ""
+    mark = "* " if row.recommended and change is not None else "  "
     return (
         name,
-        mark,
-        row.estimator,
+        mark + row.estimator,
         number(row.estimate.value, digits),
         span(row.interval, digits),
         *difference,
@@ -123,6 +112,12 @@ def _row(row: Row, change: Change | None, digits: int, name: str) -> tuple[str, 
 
 
 def _reasons(evaluation: Evaluation) -> Iterable[str]:
-    for target, found in evaluation.diagnostics.items():
-        for reason in found.verdict.reasons:
-            yield f"{target}, {found.verdict.level}: {reason}"
+    """Why verdicts are what they are: each reason once, with the targets it holds for."""
+    groups: dict[str, list[str]] = {}
+    for row in evaluation.rows:
+        if row.target != LOGGING_POLICY:
+            for reason in row.verdict.reasons:
+                groups.setdefault(reason, []).append(row.target)
+    for reason, targets in groups.items():
+        names = list(dict.fromkeys(targets))
+        yield wrapped(reason if len(names) == len(evaluation.targets) else f"{', '.join(names)}: {reason}", "- ")

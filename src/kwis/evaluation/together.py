@@ -116,7 +116,8 @@ def _with_direct(job: Job, rest: Estimate) -> Estimate:
     if not isinstance(job.estimator, DoublyRobust):
         return rest
     direct = DirectMethod().estimate(job.sample)
-    assert direct.influence is not None and rest.influence is not None
+    assert direct.influence is not None
+    assert rest.influence is not None
     influence = read_only(direct.influence + rest.influence)
     error = standard_error(influence, job.sample.group)
     return replace(rest, name=job.estimator.name, value=direct.value + rest.value, std_error=error, influence=influence)

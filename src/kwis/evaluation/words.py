@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kwis.evaluation.records import LOGGING_POLICY, Change, Recommendation
+from kwis.evaluation.records import LOGGING_POLICY, Change
 from kwis.results import Interval
 
 if TYPE_CHECKING:
     from kwis.evaluation.answer import Evaluation
+
+_WIDTH = 110
 
 
 def decimals(widths: Iterable[float]) -> int:
@@ -36,35 +39,11 @@ def signed(value: float, digits: int) -> str:
 
 def gain(change: Change) -> str:
     """A difference and what it means for the decision."""
-    digits = decimals([change.interval.width])
-    interval = f"{change.interval.level:.0%} {signed(change.interval.low, digits)} to {signed(change.interval.high, digits)}"
-    size = f"{signed(change.interval.value, digits)}, {interval}"
-    if change.interval.low > 0:
-        return f"better than the {change.baseline} ({size})"
-    if change.interval.high < 0:
-        return f"worse than the {change.baseline} ({size})"
-    return f"not told apart from the {change.baseline} ({size})"
-
-
-def disagreement(first: Change, second: Change, gap: Interval) -> str | None:
-    """Where two estimates of one policy disagree, how; None where they do not.
-
-    ``first`` and ``second`` are the differences to the logging policy by the recommended estimator and by the runner-up,
-    ``gap`` the interval of the former minus the latter.
-    """
-    digits = decimals([gap.width, first.interval.width])
-    reasons = []
-    if gap.low > 0 or gap.high < 0:
-        reasons.append(
-            f"they differ by {signed(gap.value, digits)} ({gap.level:.0%} {signed(gap.low, digits)} to {signed(gap.high, digits)})"
-        )
-    if _side(first) != _side(second):
-        reasons.append(f"by {second.estimator} the target would be {gain(second)}")
-    return f"{first.estimator} and {second.estimator} disagree: {'; '.join(reasons)}" if reasons else None
-
-
-def _side(change: Change) -> int:
-    return (change.interval.low > 0) - (change.interval.high < 0)
+    ends = change.interval
+    digits = decimals([ends.width])
+    size = f"{signed(ends.value, digits)}, {ends.level:.0%} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
+    side = "better than" if ends.low > 0 else "worse than" if ends.high < 0 else "not told apart from"
+    return f"{side} the {change.baseline} ({size})"
 
 
 def answer_in_words(evaluation: Evaluation) -> str:
@@ -74,32 +53,52 @@ def answer_in_words(evaluation: Evaluation) -> str:
     lines = [f"Evaluation of {several} on {settings.n:,} logged decisions"]
     for reward in evaluation.rewards:
         lines += ["", *_reward_lines(evaluation, reward)]
+    lines += ["", "Can it be trusted?", *_trust_lines(evaluation)]
+    lines += ["", "Why these estimates?", *_reason_lines(evaluation)]
     if evaluation.notes:
-        lines += ["", "Notes", *(f"  {note}" for note in evaluation.notes)]
+        lines += ["", "Notes", *(wrapped(note, "  - ") for note in evaluation.notes)]
     return "\n".join(lines)
+
+
+def wrapped(sentence: str, indent: str) -> str:
+    """A sentence over several lines, the later ones indented under the first."""
+    return textwrap.fill(sentence, _WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False)
 
 
 def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     base = next(row for row in evaluation.rows if (row.target, row.reward) == (LOGGING_POLICY, reward))
     digits = decimals([row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended])
-    yield f"{reward}: the {LOGGING_POLICY} brought {number(base.estimate.value, digits)} ({base.interval.level:.0%} {span(base.interval, digits)})"
+    level = f"{base.interval.level:.0%}"
+    yield f"{reward}: the {LOGGING_POLICY} brought {number(base.estimate.value, digits)} ({level} {span(base.interval, digits)})"
     for found in evaluation.recommendations:
         if found.reward == reward:
-            yield from _target_lines(found, digits)
+            row = found.row
+            value = f"{number(row.estimate.value, digits)} ({level} {span(row.interval, digits)})"
+            yield wrapped(f"{found.target}: {value}, {gain(found.change)}", "  ")
     if len(evaluation.targets) > 1:
         ranking = next(one for one in evaluation.rankings if one.reward == reward)
-        yield from (f"  ranking: {sentence}" for sentence in ranking.words)
+        yield from (wrapped(sentence, "  ") for sentence in ranking.words)
 
 
-def _target_lines(found: Recommendation, digits: int) -> Iterable[str]:
-    row = found.row
-    value = f"{number(row.estimate.value, digits)} ({row.interval.level:.0%} {span(row.interval, digits)})"
-    yield f"  {found.target}: {value}, {gain(found.change)}"
-    yield f"    {row.verdict.level}{_listed(row.verdict.reasons)}"
-    yield f"    by {row.estimator}{_listed(found.why)}"
-    if found.disagreement is not None:
-        yield f"    but {found.disagreement}"
+def _trust_lines(evaluation: Evaluation) -> Iterable[str]:
+    """Verdict of each target; those with the same reasons share a line."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for target, found in evaluation.diagnostics.items():
+        groups.setdefault((found.verdict.level, found.verdict.reasons), []).append(target)
+    for (level, reasons), targets in groups.items():
+        yield f"  {', '.join(targets)}: {level}"
+        yield from (wrapped(reason, "    - ") for reason in reasons)
 
 
-def _listed(reasons: Sequence[str]) -> str:
-    return f": {'; '.join(reasons)}" if reasons else ""
+def _reason_lines(evaluation: Evaluation) -> Iterable[str]:
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for found in evaluation.recommendations:
+        name = found.target if len(evaluation.rewards) == 1 else f"{found.target} ({found.reward})"
+        groups.setdefault((found.row.estimator, found.why), []).append(name)
+    for (estimator, why), names in groups.items():
+        every = len(names) == len(evaluation.recommendations)
+        yield f"  {estimator}" + ("" if every else f" for {', '.join(names)}")
+        yield from (wrapped(reason, "    - ") for reason in why)
+    for found in evaluation.recommendations:
+        if found.disagreement is not None:
+            yield wrapped(f"{found.target}, {found.reward}: {found.disagreement}", "  ")

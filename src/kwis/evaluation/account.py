@@ -1,0 +1,71 @@
+"""How an evaluation was made: notes for the reader, settings to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+
+from kwis.evaluation.intervals import NEIGHBOUR_ROWS, Intervals, averages_neighbours
+from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
+from kwis.evaluation.prepare import Ready
+from kwis.evaluation.records import Path, Settings
+from kwis.evaluation.roster import Roster
+from kwis.outcome import PredictedRewards
+
+FEW_ROWS = 30
+
+
+def few_rows(n: int) -> str | None:
+    """What to say about a log that is too small for large-sample intervals; None if it is not."""
+    return f"the log has only {n} rows, too few for intervals that rest on large samples" if n < FEW_ROWS else None
+
+
+def notes_of(
+    ready: Ready, roster: Roster, predictions: Sequence[PredictedRewards], intervals: Intervals, paths: Sequence[Path]
+) -> tuple[str, ...]:
+    """What was done to the log and decided on the way, in sentences."""
+    return (
+        *ready.log.notes,
+        *([few] if (few := few_rows(ready.log.n)) is not None else []),
+        *(made.note for made in predictions),
+        *_left_out(ready, roster),
+        *_size_rules(ready, roster, intervals, paths),
+        *intervals.notes,
+    )
+
+
+def _left_out(ready: Ready, roster: Roster) -> Iterable[str]:
+    unknown = [target.name for target in ready.targets if roster.all_that_apply and target.distribution is None]
+    if unknown:
+        yield f"no direct method or doubly robust estimate of {', '.join(unknown)}: they need its probability of every action"
+
+
+def _size_rules(ready: Ready, roster: Roster, intervals: Intervals, paths: Sequence[Path]) -> Iterable[str]:
+    n, drawn = ready.log.n, f"drawn with seed {ready.seed}"
+    neighbours = [one.name for one in roster.estimators if averages_neighbours(one)]
+    if intervals.method is None and n > NEIGHBOUR_ROWS and neighbours:
+        yield f"above {NEIGHBOUR_ROWS:,} rows the intervals of {', '.join(neighbours)} are from their influence functions, not resampled"
+    if n > SELECTION_ROWS and roster.selects_bandwidth:
+        yield f"bandwidths were selected on {SELECTION_ROWS:,} of the {n:,} rows, {drawn}"
+    if paths and paths[0].rows < n:
+        yield f"bandwidth paths were computed on {paths[0].rows:,} of the {n:,} rows, {drawn}"
+
+
+def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Sequence[Measured], paths: Sequence[Path]) -> Settings:
+    """Everything that makes the same evaluation again."""
+    log = ready.log
+    kernels = {target.name: kernel_of(measured, target.name) for target in ready.targets}
+    return Settings(
+        version=metadata.version("kwis"),
+        n=log.n,
+        level=intervals.level,
+        seed=ready.seed,
+        rewards=log.reward_names,
+        targets={target.name: target.source for target in ready.targets},
+        estimators=tuple(one.name for one in roster.estimators),
+        intervals={one.estimate.name: intervals.describe(one) for one in measured},
+        bandwidths={name: kernel.bandwidth for name, kernel in kernels.items() if kernel is not None},
+        selection_rows=min(log.n, SELECTION_ROWS),
+        path_rows=paths[0].rows if paths else 0,
+        context=log.feature_names,
+    )

@@ -1,0 +1,67 @@
+"""What speaks against one estimator in particular, beyond what the diagnostics say about its target.
+
+=======================================  =============  ==============================================
+estimator                                verdict        when
+=======================================  =============  ==============================================
+``vis``, ``truncated-vis``,              with care      the mean weight is not 1 (p below 1 %): they do
+``doubly-robust``                                       not divide by it
+``state-wis``, ``normalised-state-wis``  do not trust   over half of the rows have a context of their own:
+                                                        their weights cancel, whatever the target
+``kernel-wis``                           with care      its weights average 2 % or more away from 1, by
+                                                        which it is off even if every reward is the same
+``direct-method``                        with care      always: its interval takes the model for the truth
+=======================================  =============  ==============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from kwis.diagnostics import WeightDiagnostics, combine
+from kwis.estimators.state_wis import state_codes
+from kwis.evaluation.measure import Measured
+from kwis.results import Verdict
+from kwis.typing import Floats
+
+MEAN_P_VALUE = 0.01
+OWN_CONTEXT = 0.5
+APPLIED_MEAN = 0.02
+
+
+def lone_share(context: Floats) -> float:
+    """Share of the rows whose context no other row has."""
+    codes = state_codes(context)
+    return float((np.bincount(codes)[codes] == 1).mean())
+
+
+def verdicts_of(
+    measured: Sequence[Measured], targets: Mapping[str, Verdict], weights: Mapping[str, WeightDiagnostics], lone: float
+) -> list[Verdict]:
+    """Verdict on every estimate: that on its target, and its own caveats."""
+    value_of = {(one.target, one.reward, one.estimate.name): one.estimate.value for one in measured}
+    found = []
+    for one in measured:
+        normalised = value_of.get((one.target, one.reward, f"normalised-{one.estimate.name}"))
+        found.append(combine(targets[one.target], *_caveats(one, weights[one.target], normalised, lone)))
+    return found
+
+
+def _caveats(one: Measured, weights: WeightDiagnostics, normalised: float | None, lone: float) -> Iterable[Verdict]:
+    name = one.estimate.name
+    if name in ("vis", "truncated-vis", "doubly-robust") and weights.p_value < MEAN_P_VALUE:
+        yield _careful(f"{name} does not divide by the mean weight, which is {weights.mean:.3g} instead of 1")
+    if name in ("state-wis", "normalised-state-wis") and lone > OWN_CONTEXT:
+        reason = f"{name} says little where {lone:.0%} of the rows have a context of their own: their weights cancel"
+        yield Verdict(level="do not trust", reasons=(reason,))
+    if name == "kernel-wis" and normalised:
+        mean = one.estimate.value / normalised
+        if abs(mean - 1) >= APPLIED_MEAN:
+            yield _careful(f"kernel-wis applies weights that average {mean:.3g} instead of 1; normalised-kernel-wis divides by that")
+    if name == "direct-method":
+        yield _careful("direct-method takes the reward model for the truth, and so does its interval")
+
+
+def _careful(reason: str) -> Verdict:
+    return Verdict(level="with care", reasons=(reason,))
