@@ -195,7 +195,8 @@ def _outcomes(store: Store, estimator: str, cells: Mapping[str, CellFacts]) -> d
 
 def summarise(stored: StoredEstimate, facts: CellFacts, ends: Floats | None) -> Outcome:
     """Reduce the estimates on all test sets to what tables need."""
-    assert stored.value is not None and stored.std_error is not None
+    assert stored.value is not None
+    assert stored.std_error is not None
     value, std_error = stored.value, stored.std_error
     reach = ndtri((1 + np.array(LEVELS)) / 2)[:, None] * std_error
     return Outcome(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import stdtr
@@ -102,7 +103,8 @@ class CoverageRow:
     paper_kernel: float
 
 
-def buckets(results: Results, setting: str, truth: Truth) -> list[Bucket]:
+@lru_cache(maxsize=32)
+def buckets(results: Results, setting: str, truth: Truth) -> tuple[Bucket, ...]:
     """Rows of the table of a setting: the published ones in their order, then those only we have."""
     groups: dict[tuple[str, str, str], list[CellFacts]] = {}
     for facts in _comparable(results, setting):
@@ -110,7 +112,7 @@ def buckets(results: Results, setting: str, truth: Truth) -> list[Bucket]:
     paper = published_pairs(setting)
     ours_only = sorted(set(groups) - set(paper), key=_sorting)
     labels = sorted([*paper, *ours_only], key=lambda label: _position(label, paper))
-    return [_bucket(results, setting, label, groups.get(label, []), paper.get(label), truth) for label in labels]
+    return tuple(_bucket(results, setting, label, groups.get(label, []), paper.get(label), truth) for label in labels)
 
 
 def _comparable(results: Results, setting: str) -> list[CellFacts]:
@@ -159,7 +161,8 @@ def published_pairs(setting: str) -> dict[tuple[str, str, str], Pair]:
     }
 
 
-def coverage_rows(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> list[CoverageRow]:
+@lru_cache(maxsize=32)
+def coverage_rows(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> tuple[CoverageRow, ...]:
     """Rows of a coverage table."""
     table = published.table(COVERAGE_TABLES[setting])
     names = ("dataset", "policy_type", "abs_diff_bucket", "wis_coverage", "kernel_wis_coverage")
@@ -171,7 +174,7 @@ def coverage_rows(results: Results, setting: str, truth: Truth, kind: IntervalKi
         )
         said = paper.get(bucket.label, (math.nan, math.nan))
         rows.append(CoverageRow(bucket=bucket, wis=wis, kernel=kernel, normalised=normalised, paper_wis=said[0], paper_kernel=said[1]))
-    return rows
+    return tuple(rows)
 
 
 def _mean_coverage(results: Results, name: str, cells: Sequence[CellFacts], truth: Truth, kind: IntervalKind) -> tuple[float, ...]:

@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from kwis.paper import published
+from kwis.paper.overall import PLAIN, WARM, OverallRow, overall_rows
 from kwis.paper.records import CellFacts
 from kwis.paper.results import Results, Truth
 from kwis.paper.summaries import Spread, notes_of
 from kwis.paper.tables.buckets import TRUTH_WORDS
-from kwis.paper.tables.overall import OverallRow, overall_rows
 from kwis.paper.tables.record import Entry, Line, Table, difference, number, spread, text, whole
 
-WARM, PLAIN = "kernel-wis-per-feature", "kernel-wis-per-feature-plain"
 _COLUMNS = (
     *(("", name) for name in ("Reward", "Behaviour", "Dataset", "N")),
     *((name, column) for name in ("WIS", "Kernel-WIS shared") for column in ("ours", "paper", "diff.")),
@@ -34,8 +33,8 @@ def bandwidth_table(results: Results, truth: Truth) -> Table:
     return Table(
         key=f"bandwidths-{truth}",
         title=f"Shared and per-feature bandwidths, {truth} truth",
-        caption=f"Mean absolute error ± standard deviation, {TRUTH_WORDS[truth]}. Plain starts are the paper's algorithm on a seeded, stratified "
-        "sample of experiments, to convergence or 600 evaluations; the warm start begins at the shared optimum and is capped.",
+        caption=f"Mean absolute error ± standard deviation, {TRUTH_WORDS[truth]}. Plain starts are the paper's algorithm on a seeded, "
+        "stratified sample of experiments, to convergence or 600 evaluations; the warm start begins at the shared optimum and is capped.",
         columns=tuple(name for _, name in _COLUMNS),
         groups=tuple(group for group, _ in _COLUMNS),
         lines=tuple(_line(results, row, truth) for row in rows),
@@ -48,7 +47,11 @@ def _line(results: Results, row: OverallRow, truth: Truth) -> Line:
     entries: list[Entry] = [*map(text, row.words), text(row.dataset), whole(len(row.cells) or None)]
     for name, column in (("wis", "wis"), ("kernel-wis", "shared")):
         ours = Spread.of(results.errors(name, row.cells, truth))
-        entries += [spread(ours.mean, ours.std), spread(_said(column, row), _said(f"{column}_std", row)), difference(ours.mean, _said(column, row))]
+        entries += [
+            spread(ours.mean, ours.std),
+            spread(_said(column, row), _said(f"{column}_std", row)),
+            difference(ours.mean, _said(column, row)),
+        ]
     sample = _with(results, PLAIN, row)
     ours = Spread.of(results.errors(PLAIN, sample, truth))
     paper = Spread(_said("unique", row), _said("unique_std", row))

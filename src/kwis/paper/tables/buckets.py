@@ -104,7 +104,9 @@ def missing_notes(rows: Sequence[Bucket]) -> tuple[str, ...]:
     """Which published rows we have no experiments for, and which of ours the paper has not."""
     lacking = sorted({row.dataset for row in rows if row.ours is None} - {row.dataset for row in rows if row.ours is not None})
     elsewhere = [row for row in rows if row.ours is None and row.dataset not in lacking]
-    left_out = sorted({row.dataset for row in rows if row.paper is None and not any(other.paper for other in rows if other.dataset == row.dataset)})
+    left_out = sorted(
+        {row.dataset for row in rows if row.paper is None and not any(other.paper for other in rows if other.dataset == row.dataset)}
+    )
     notes = []
     if lacking:
         notes.append(f"Not run yet: {', '.join(lacking)}.")

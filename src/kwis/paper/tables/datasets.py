@@ -28,13 +28,15 @@ def dataset_table(results: Results) -> Table:
     return Table(
         key="datasets",
         title="Datasets",
-        caption="Datasets with the dimension of their states (after one-hot encoding in brackets), actions, rows and the sets of actions that "
-        "Gibbs policies get wrong.",
+        caption="Datasets with the dimension of their states (after one-hot encoding in brackets), actions, rows and the sets of actions "
+        "that Gibbs policies get wrong.",
         columns=tuple(name for _, name in _COLUMNS),
         groups=tuple(group for group, _ in _COLUMNS),
         lines=(*(_line(spec, results) for spec in shown), *(_own_line(name, results) for name in own)),
         label="tbl:dataset_summary_stats",
-        notes=tuple(f"{note[0].upper()}{note[1:]}." if not note.startswith(spec.name) else f"{note}." for spec in shown for note in spec.notes),
+        notes=tuple(
+            f"{note[0].upper()}{note[1:]}." if not note.startswith(spec.name) else f"{note}." for spec in shown for note in spec.notes
+        ),
     )
 
 

@@ -3,55 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from kwis.paper import published
-from kwis.paper.records import CellFacts
+from kwis.paper.overall import ESTIMATORS, LEFT_OUT, PUBLISHED_COLUMN, OverallRow, extra_estimators, overall_rows
 from kwis.paper.results import Results, Truth
 from kwis.paper.summaries import TOLERANCE, notes_of
 from kwis.paper.tables.buckets import TRUTH_WORDS
 from kwis.paper.tables.record import Entry, Line, Table, difference, number, text, whole
-
-ESTIMATORS = {"vis": "VIS", "wis": "WIS", "state-wis": "State-WIS", "truncated-vis": "CLPD VIS", "kernel-wis": "Kernel-WIS"}
-OURS = {"normalised-kernel-wis": "Normalised Kernel-WIS", "logged-mean": "Mean of logged rewards"}
-_PUBLISHED_COLUMN = {"vis": "vis", "wis": "wis", "state-wis": "state_wis", "truncated-vis": "clpd_vis", "kernel-wis": "kernel_wis"}
-SETTING_OF = {("Single action", "Oracle"): "oracle", ("Single action", "Non-Oracle"): "non-oracle", ("Continuous", "Oracle"): "continuous"}
-_WORDS_OF = {setting: words for words, setting in SETTING_OF.items()}
-_LEFT_OUT = (("non-oracle", "kropt"), ("non-oracle", "letter"))
-
-
-@dataclass(frozen=True, slots=True)
-class OverallRow:
-    """A dataset in a setting, and our experiments of it."""
-
-    setting: str
-    dataset: str
-    cells: tuple[CellFacts, ...]
-
-    @property
-    def words(self) -> tuple[str, str]:
-        return _WORDS_OF[self.setting]
-
-
-def overall_rows(results: Results) -> list[OverallRow]:
-    """Rows of the overall tables: the published ones, then ours."""
-    table = published.table("overall")
-    names = zip(table.column("reward"), table.column("behaviour"), table.column("dataset"), strict=True)
-    places = [(SETTING_OF[str(reward), str(behaviour)], str(dataset)) for reward, behaviour, dataset in names]
-    ours = [(setting, dataset) for setting in _WORDS_OF for dataset in results.datasets(setting)]
-    extra = [place for place in ours if place not in places]
-    order = list(_WORDS_OF)
-    kept = sorted([*places, *extra], key=lambda place: order.index(place[0]))
-    return [OverallRow(setting, dataset, tuple(results.chosen(setting, dataset))) for setting, dataset in kept]
-
-
-def extra_estimators(results: Results) -> dict[str, str]:
-    """Ours that the paper has not, and those a user added."""
-    known = {*ESTIMATORS, *OURS}
-    own = {name: name for name in results.outcomes if name not in known and not name.startswith("kernel-wis-per-feature")}
-    return OURS | own
 
 
 def overall_table(results: Results, truth: Truth) -> Table:
@@ -64,8 +24,8 @@ def overall_table(results: Results, truth: Truth) -> Table:
     return Table(
         key=f"overall-{truth}",
         title=f"Overall errors, {truth} truth",
-        caption=f"Mean absolute error over all experiments of a row, {TRUTH_WORDS[truth]}. Bold: the best of the paper's five estimators and "
-        "those within 0.001 of it.",
+        caption=f"Mean absolute error over all experiments of a row, {TRUTH_WORDS[truth]}. Bold: the best of the paper's five estimators "
+        "and those within 0.001 of it.",
         columns=tuple(name for _, name in columns),
         groups=tuple(group for group, _ in columns),
         lines=tuple(_overall_line(results, row, truth, tuple(extra)) for row in rows),
@@ -76,7 +36,7 @@ def overall_table(results: Results, truth: Truth) -> Table:
 
 def _overall_line(results: Results, row: OverallRow, truth: Truth, extra: tuple[str, ...]) -> Line:
     ours = {name: float(np.mean(results.errors(name, row.cells, truth))) if row.cells else math.nan for name in (*ESTIMATORS, *extra)}
-    paper = {name: _said("overall", _PUBLISHED_COLUMN[name], row) for name in ESTIMATORS}
+    paper = {name: _said("overall", PUBLISHED_COLUMN[name], row) for name in ESTIMATORS}
     best, best_said = _best([ours[name] for name in ESTIMATORS]), _best(list(paper.values()))
     entries: list[Entry] = [*map(text, row.words), text(row.dataset), whole(len(row.cells) or None)]
     for name in ESTIMATORS:
@@ -121,7 +81,7 @@ def _percentile_line(results: Results, row: OverallRow) -> Line:
         for share, value in zip((75, 100), shares, strict=True):
             entries.append(number(float(value), 2))
             if name in ESTIMATORS:
-                said = _said("percentiles", f"{_PUBLISHED_COLUMN[name]}_p{share}", row)
+                said = _said("percentiles", f"{PUBLISHED_COLUMN[name]}_p{share}", row)
                 entries += [number(said, 2), difference(float(value), said, 2)]
     return Line(entries=tuple(entries), dataset=row.dataset, setting=row.setting)
 
@@ -133,6 +93,6 @@ def _said(table: str, column: str, row: OverallRow) -> float:
 
 def _missing(rows: list[OverallRow]) -> tuple[str, ...]:
     lacking = [f"{row.dataset} ({row.setting})" for row in rows if not row.cells]
-    ours = [row.dataset for row in rows if (row.setting, row.dataset) in _LEFT_OUT]
+    ours = [row.dataset for row in rows if (row.setting, row.dataset) in LEFT_OUT]
     notes = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
     return (*notes, *([f"Left out by the paper for their cost, ours alone: {', '.join(ours)}, non-oracle."] if ours else []))

@@ -118,7 +118,10 @@ def _latex_entry(entry: Entry) -> str:
 
 def _latex_groups(groups: Sequence[str]) -> str:
     parts = [(name, len(list(members))) for name, members in groupby(groups)]
-    return " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{_latex(name)}}}" if name else " & ".join([""] * width) for name, width in parts) + r" \\"
+    return (
+        " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{_latex(name)}}}" if name else " & ".join([""] * width) for name, width in parts)
+        + r" \\"
+    )
 
 
 def _latex(words: str) -> str:
