@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -20,19 +21,14 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        print(f"kwis {version('kwis')}")
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
+    if version:
+        print(f"kwis {metadata.version('kwis')}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
 

@@ -71,7 +71,7 @@ def console() -> Console:
 def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
     """A bar on stderr to be told ``(done, total, what)``; on anything but a terminal it stays silent."""
     if not sys.stderr.isatty():
-        yield lambda done, total, what: None
+        yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

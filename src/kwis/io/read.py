@@ -80,14 +80,20 @@ def read_log(
         actions=actions,
         categorical=categorical,
     )
-    if format is not None and format not in FORMATS:
-        raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {format!r}")
-    found = _read(source, query, format)
+    found = read_source(source, query, format)
+    return assemble(found, completed(given, found))
+
+
+def completed(given: Roles, found: Source) -> Roles:
+    """The roles given, and for the rest those that the source itself knows."""
     own = {entry.name: getattr(found.roles, entry.name) for entry in fields(Roles) if getattr(given, entry.name) is None}
-    return assemble(found, replace(given, **own))
+    return replace(given, **own)
 
 
-def _read(source: Any, query: str | None, kind: str | None) -> Source:
+def read_source(source: Any, query: str | None = None, kind: str | None = None) -> Source:
+    """The table behind a source, in the format named or else recognised."""
+    if kind is not None and kind not in FORMATS:
+        raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {kind!r}")
     if isinstance(source, str | os.PathLike):
         return _read_path(os.fspath(source), query, kind)
     if isinstance(source, sqlite3.Connection):
