@@ -57,13 +57,18 @@ def test_flipped_rewards_are_expected_at_a_tenth_and_eight_tenths_of_the_value()
     assert Rewards(np.ones((1, 1)), "lost").expected(0.5) == pytest.approx(0.45)
 
 
-def test_continuous_rewards_fall_with_the_distance_in_latent_space() -> None:
+def test_continuous_rewards_grow_with_the_distance_in_latent_space_as_printed() -> None:
     autoencoder = _codes([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
     table = continuous(autoencoder, _LABEL, 3).table
+    assert np.allclose(table[0], [1.0, 3 / 4, 1.0])
+    assert np.allclose(table[1], [4 / 5, 1.0, 1.0])
+
+
+def test_closeness_pays_one_minus_the_relative_distance() -> None:
+    autoencoder = _codes([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
+    table = continuous(autoencoder, _LABEL, 3, rule="closeness").table
     assert np.allclose(table[0], [1.0, 1 - 3 / 4, 0.0])
     assert np.allclose(table[1], [1 - 4 / 5, 0.0, 1.0])
-    literal = continuous(autoencoder, _LABEL, 3, rule="distance").table
-    assert np.allclose(literal[0], [1.0, 3 / 4, 1.0])
 
 
 def test_an_unknown_rule_is_refused() -> None:
@@ -106,7 +111,7 @@ def test_training_lowers_the_reconstruction_error_and_keeps_the_divergence_off_z
 def test_three_looks_more_like_nine_than_like_six(digits_codes: Autoencoder) -> None:
     """The one thing the paper says of its heatmap of rewards."""
     label = load("digits").label
-    table = continuous(digits_codes, label, 10).table
+    table = continuous(digits_codes, label, 10, rule="closeness").table
     assert table[label == 3, 9].mean() > table[label == 3, 6].mean() + 0.1
     assert table.min() >= 0
     assert table.max() == 1
