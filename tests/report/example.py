@@ -152,7 +152,9 @@ def _diagnostics(target: str, column: str, verdict: Verdict) -> TargetDiagnostic
             probabilities=np.array([0.0, 0.05, 0.5, 0.95, 1.0]),
             quantiles=np.array([0.02, 0.15, 0.7, 2.9, 17.3]),
             pareto_k=0.41,
-            influential=tuple(InfluentialRow(row=100 * k, weight=17.3 / k, reward=1.0, share=0.006 / k, effect=0.002 / k) for k in (1, 2, 3)),
+            influential=tuple(
+                InfluentialRow(row=100 * k, weight=17.3 / k, reward=1.0, share=0.006 / k, effect=0.002 / k) for k in (1, 2, 3)
+            ),
         ),
         local=LocalMeanWeight(
             target=target,
@@ -244,7 +246,13 @@ def _segments(targets: Sequence[str], reward: str, column: str, gains: Sequence[
 def _drift(reward: str, actions: Sequence[str], now: float) -> Drift:
     shares = np.full(len(actions), 1 / len(actions))
     periods = tuple(
-        Period(label=f"2024-03-{4 + 7 * k:02d} to 2024-03-{10 + 7 * k:02d}", n=1000, reward=now * (1 + 0.05 * k), std_error=0.01, actions=shares)
+        Period(
+            label=f"2024-03-{4 + 7 * k:02d} to 2024-03-{10 + 7 * k:02d}",
+            n=1000,
+            reward=now * (1 + 0.05 * k),
+            std_error=0.01,
+            actions=shares,
+        )
         for k in range(4)
     )
     return Drift(

@@ -71,6 +71,7 @@ def _block(block: Block, keys: Iterator[str]) -> Markup:
         *(_figure(shown, keys) for shown in block.figures),
         *map(_table, block.tables),
         element("pre", element("code", block.code)) if block.code else None,
+        *(element("p", words) for words in block.closing),
     ]
     name = joined((block.title, " " if block.badge else None, _badge(block.badge)))
     if block.folded:

@@ -68,7 +68,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Part of a section; blocks that are ``folded`` open on a click."""
+    """Part of a section, shown in the order of its fields; blocks that are ``folded`` open on a click."""
 
     title: str = ""
     badge: Badge | None = None
@@ -78,6 +78,7 @@ class Block:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     code: str = ""
+    closing: tuple[str, ...] = ()
     folded: bool = False
 
 

@@ -48,12 +48,18 @@ def count(value: float) -> str:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """``95 %``; a level such as 0.999 keeps the decimals it needs."""
+    """``12 %``; what is not 0 but rounds to it is ``< 1 %``."""
     if math.isnan(share):
         return DASH
-    points = 100 * share
-    needed = next((d for d in range(decimals, 3) if math.isclose(points, round(points, d), abs_tol=1e-9)), decimals)
-    return f"{number(points, needed)}{NARROW}%"
+    least = 10.0**-decimals
+    shown = f"< {number(least, decimals)}" if 0 < 100 * share < least / 2 else number(100 * share, decimals)
+    return f"{shown}{NARROW}%"
+
+
+def confidence(level: float) -> str:
+    """``95 %``; a level such as 0.999 keeps the decimals it needs."""
+    decimals = next((d for d in range(6) if math.isclose(100 * level, round(100 * level, d), abs_tol=1e-9)), 6)
+    return percent(level, decimals)
 
 
 def p_value(value: float) -> str:

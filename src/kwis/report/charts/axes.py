@@ -29,8 +29,12 @@ class Scale:
         return min(max(where, 0.0), 1.0)
 
     def holds(self, value: float) -> bool:
-        slack = 1e-9 * abs(self.high - self.low)
-        return self.low - slack <= value <= self.high + slack
+        low, high = (self.low * (1 - 1e-9), self.high * (1 + 1e-9)) if self.log else self._with_slack()
+        return low <= value <= high
+
+    def _with_slack(self) -> tuple[float, float]:
+        slack = 1e-9 * (self.high - self.low)
+        return self.low - slack, self.high + slack
 
     def ticks(self, most: int = 6) -> tuple[float, ...]:
         """At most about ``most`` round numbers in the range."""
@@ -38,7 +42,7 @@ class Scale:
 
     def tick_labels(self, most: int = 6) -> tuple[tuple[float, str], ...]:
         """Ticks with their labels, decimals alike on a linear scale."""
-        ticks = self.ticks(most)
+        ticks = next((found for found in map(self.ticks, range(most, 2 * most + 1)) if len(found) > 1), self.ticks(most))
         if self.log:
             return tuple((tick, rough(tick)) for tick in ticks)
         decimals = _decimals(ticks[1] - ticks[0]) if len(ticks) > 1 else 3

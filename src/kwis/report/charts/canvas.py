@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from kwis.report.charts.axes import Scale
 from kwis.report.markup import Markup, Node, clean, coordinate, element, joined
 
-LETTER = 0.55  # mean width of a letter, in font sizes; a little generous so that labels stay inside
+LETTER = 0.58  # mean width of a letter, in font sizes; a little generous so that labels stay inside
+BOLD = 1.14  # how much wider bold letters are
 FONT = 13.0
 SMALL = 12.0
 
@@ -100,13 +101,21 @@ def horizontal_axis(canvas: Canvas, label: str, *, most: int | None = None, grid
     """Ticks along the bottom, thin lines upwards, and the name of the axis below."""
     room = canvas.end - canvas.left
     nodes: list[Node] = []
-    for value, shown in canvas.x.tick_labels(most or max(3, int(room // 90))):
+    for value, shown in canvas.x.tick_labels(most or max(4, int(room // 90))):
         x = canvas.across(value)
         if grid:
             nodes.append(line(x, canvas.top, x, canvas.floor, "grid"))
         nodes.append(text(x, canvas.floor + 18, shown, anchor="middle", look="tick"))
-    nodes.append(text((canvas.left + canvas.end) / 2, canvas.floor + 37, label, anchor="middle", look="axis"))
+    nodes.append(below_axis(canvas, label))
     return joined(nodes)
+
+
+def below_axis(canvas: Canvas, label: str) -> Markup:
+    """Name of the horizontal axis, under its middle as far as the picture allows."""
+    shown = shortened(label, canvas.width, SMALL)
+    half = wide(shown, SMALL) / 2
+    middle = min(max((canvas.left + canvas.end) / 2, half), canvas.width - half)
+    return text(middle, canvas.floor + 37, shown, anchor="middle", look="axis", full=label)
 
 
 def vertical_axis(canvas: Canvas, label: str, *, most: int = 5) -> Markup:
@@ -115,7 +124,7 @@ def vertical_axis(canvas: Canvas, label: str, *, most: int = 5) -> Markup:
     for value, shown in canvas.y.tick_labels(most):
         y = canvas.down(value)
         nodes += [line(canvas.left, y, canvas.end, y, "grid"), text(canvas.left - 8, y + 4, shown, anchor="end", look="tick")]
-    nodes.append(text(0, canvas.top - 14, label, look="axis"))
+    nodes.append(text(0, 11, shortened(label, canvas.width, SMALL), look="axis", full=label))
     return joined(nodes)
 
 
@@ -132,7 +141,7 @@ def wide(words: str, size: float = FONT) -> float:
 def shortened(words: str, room: float, size: float = FONT) -> str:
     """Words cut in the middle, so that names that differ at their end still differ."""
     words = clean(" ".join(words.split()))
-    if wide(words, size) <= room:
+    if wide(words, size) <= room + 1:
         return words
     keep = len(words)
     while keep > 2 and wide(_cut(words, keep), size) > room:

@@ -10,10 +10,15 @@ from kwis.report.charts.axes import Scale
 from kwis.report.charts.canvas import Canvas
 from kwis.report.markup import Markup, Node, element, joined
 
+_RADIUS = {"strong": 6.0, "accent": 4.5}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A point of a curve, with an interval where it has one; ``look`` is ``plain``, ``strong`` or ``flag``."""
+    """A point of a curve, with an interval where it has one.
+
+    ``look`` is ``plain``, ``quiet`` (unseen until hovered), ``accent``, ``strong`` or ``flag``.
+    """
 
     x: float
     y: float
@@ -64,7 +69,7 @@ class Plot:
 
 def plot(key: str, shown: Plot, width: float) -> Markup:
     """Draw curves; square plots are as high as they are wide."""
-    top = 48.0 if shown.marks else 34.0
+    top = 42.0 if shown.marks else 28.0
     left = draw.tick_room(shown.y)
     width = min(width, 420.0) if shown.square else width
     height = width - left - 12 + top + 48 if shown.square else min(0.42 * width, 300.0) + top + 90
@@ -89,7 +94,7 @@ def _bottom(area: Canvas, shown: Plot) -> Markup:
         anchor = "start" if x - half < 0 else "end" if x + half > area.width else "middle"
         nodes.append(draw.text(min(max(x, 0.0), area.width), area.floor + 18, words, anchor=anchor, look="tick"))
         nodes.append(draw.line(x, area.floor, x, area.floor + 4, "grid"))
-    nodes.append(draw.text((area.left + area.end) / 2, area.floor + 37, shown.x_name, anchor="middle", look="axis"))
+    nodes.append(draw.below_axis(area, shown.x_name))
     return joined(nodes)
 
 
@@ -121,7 +126,7 @@ def _curve(area: Canvas, curve: Curve) -> Markup:
         marks: list[Node] = []
         if curve.intervals == "whiskers" and math.isfinite(point.low) and math.isfinite(point.high):
             marks.append(draw.line(x, area.down(point.low), x, area.down(point.high), f"interval k-{point.look}"))
-        marks.append(draw.dot(x, y, f"dot k-{point.look}", 6.0 if point.look == "strong" else 3.5))
+        marks.append(draw.dot(x, y, f"dot k-{point.look}", _RADIUS.get(point.look, 3.5)))
         reach = min(max(spacing, 10.0), 24.0)
         nodes.append(draw.hover(point.hint, marks, x - reach / 2, area.top, reach, area.floor - area.top))
     return element("g", *nodes)

@@ -12,7 +12,7 @@ from kwis.report.charts.canvas import Canvas
 from kwis.report.markup import Markup, Node, element
 
 NARROW = 480.0
-_LINE, _TALL_LINE, _HEADING = 30.0, 46.0, 34.0
+_LINE, _TALL_LINE, _EXTRA_LINE, _HEADING = 30.0, 46.0, 18.0, 34.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Stripe:
     hint
         What a tooltip says.
     look
-        ``plain``, ``strong`` (the one to read) or ``flag`` (something is wrong with it).
+        ``plain``, ``accent``, ``strong`` (the one to read) or ``flag`` (something is wrong with it).
     heading
         Starts a new block with this heading.
     ghost
@@ -59,10 +59,10 @@ class Forest:
 def forest(key: str, plot: Forest, width: float) -> Markup:
     """Draw a forest plot; narrower than :data:`NARROW` the labels stand above their lines."""
     tall = width < NARROW
-    step = _TALL_LINE if tall else _LINE
+    steps = [_step(stripe, width) if tall else _LINE for stripe in plot.stripes]
     headings = sum(stripe.heading is not None for stripe in plot.stripes)
     top = 26.0 if plot.reference_name else 10.0
-    height = top + step * len(plot.stripes) + _HEADING * headings + 50
+    height = top + sum(steps) + _HEADING * headings + 50
     label_room, words_room = (0.0, 0.0) if tall else _columns(plot.stripes, width)
     area = Canvas(
         width=width,
@@ -78,9 +78,10 @@ def forest(key: str, plot: Forest, width: float) -> Markup:
     if plot.reference is not None and area.x.holds(plot.reference):
         nodes.append(_reference(area, plot.reference, plot.reference_name))
     y = top
-    for stripe in plot.stripes:
+    for stripe, step in zip(plot.stripes, steps, strict=True):
         if stripe.heading is not None:
-            nodes.append(draw.text(0, y + 22, draw.shortened(stripe.heading, width), look="heading", full=stripe.heading))
+            heading = draw.shortened(stripe.heading, width, draw.FONT * draw.BOLD)
+            nodes.append(draw.text(0, y + 22, heading, look="heading", full=stripe.heading))
             y += _HEADING
         nodes.append(_stripe(area, stripe, y, step, tall=tall))
         y += step
@@ -104,6 +105,12 @@ def usual_range(stripes: Iterable[Stripe], include: Iterable[float] = ()) -> tup
     return min(low, *shown, centre), max(high, *shown, centre)
 
 
+def cut(plot: Forest) -> bool:
+    """Whether some interval goes beyond the picture."""
+    scale = _scale(plot)
+    return any(not scale.holds(end) for stripe in plot.stripes for end in (stripe.low, stripe.high) if math.isfinite(end))
+
+
 def _scale(plot: Forest) -> Scale:
     include = () if plot.reference is None else (plot.reference,)
     low, high = usual_range(plot.stripes, include)
@@ -113,9 +120,20 @@ def _scale(plot: Forest) -> Scale:
 def _columns(stripes: Iterable[Stripe], width: float) -> tuple[float, float]:
     """Room for the labels at the left and the numbers at the right."""
     rows = list(stripes)
-    label = max((draw.wide(stripe.label) for stripe in rows), default=0.0)
-    words = max((draw.wide(stripe.words) for stripe in rows), default=0.0)
-    return min(label, 0.3 * width), min(words, 0.38 * width)
+    label = max((_wide(stripe.label, stripe) for stripe in rows), default=0.0)
+    words = max((_wide(stripe.words, stripe) for stripe in rows), default=0.0)
+    words = min(words, 0.38 * width)
+    return min(label, 0.71 * width - words), words
+
+
+def _step(stripe: Stripe, width: float) -> float:
+    """Height of a line whose label stands above it; numbers that do not fit beside the label get a line of their own."""
+    fits = _wide(stripe.label, stripe) + _wide(stripe.words, stripe) + 12 <= width
+    return _TALL_LINE if fits else _TALL_LINE + _EXTRA_LINE
+
+
+def _wide(words: str, stripe: Stripe) -> float:
+    return draw.wide(words) * (draw.BOLD if stripe.look == "strong" else 1.0)
 
 
 def _reference(area: Canvas, value: float, name: str) -> Markup:
@@ -131,14 +149,15 @@ def _reference(area: Canvas, value: float, name: str) -> Markup:
 
 def _stripe(area: Canvas, stripe: Stripe, top: float, step: float, *, tall: bool) -> Markup:
     y = top + (step - 13 if tall else step / 2)
-    words_room = draw.wide(stripe.words)
-    label_room = area.width - words_room - 12 if tall else area.left - 14
     baseline = top + 16 if tall else y + 4.5
-    label = draw.shortened(stripe.label, label_room)
-    bold = " k-bold" if stripe.look == "strong" else ""
+    below = _EXTRA_LINE if tall and step > _TALL_LINE else 0.0
+    label_room = area.width if below else area.width - _wide(stripe.words, stripe) - 12 if tall else area.left - 14
+    strong = stripe.look == "strong"
+    label = draw.shortened(stripe.label, label_room, draw.FONT * (draw.BOLD if strong else 1.0))
+    bold = " k-bold" if strong else ""
     marks: list[Node] = [
         draw.text(0, baseline, label, look=f"label{bold}"),
-        draw.text(area.width, baseline, stripe.words, anchor="end", look=f"number{bold}"),
+        draw.text(area.width, baseline + below, stripe.words, anchor="end", look=f"number{bold}"),
         *_interval(area, stripe, y),
     ]
     return draw.hover(stripe.hint, marks, 0, top, area.width, step)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Recommendation
-from kwis.report.sections.common import badge_of, decimals_of, interval_words
+from kwis.report.sections.common import badge_of, brief, decimals_of, interval_words
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, listed, number, sentence, span
 
@@ -32,11 +32,14 @@ def answer(evaluation: Evaluation) -> Answer:
         return Answer(kicker=kicker, words="No policy was evaluated.", support=(), badge=None, cards=())
     best = headline_of(found)
     decimals = decimals_of(evaluation, best.reward)
-    cards = tuple(_card(evaluation, each, strong=each is best and len(found) > 1) for each in found)
+    surely = _surely_best(evaluation, best)
+    ties = () if surely else _ranking(evaluation)
+    beside = found if len(evaluation.recommendations) > 1 else []  # alone, a card would repeat the answer
+    cards = tuple(_card(evaluation, each, strong=each is best and len(found) > 1) for each in beside)
     return Answer(
         kicker=kicker,
-        words=_words(best, decimals, among=len(found), surely=_surely_best(evaluation, best)),
-        support=(_interval(best, decimals), _trust(best), *_others(found, best, decimals), *_ranking(evaluation)),
+        words=_words(best, decimals, among=len(found), surely=surely),
+        support=(_interval(best, decimals), _trust(best), *_others(found, best, decimals), *ties),
         badge=badge_of(best.row.verdict),
         cards=cards,
     )
@@ -60,14 +63,16 @@ def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> 
     values = f"{number(best.row.interval.value, decimals)} per decision against {number(now, decimals)} now"
     if best.row.verdict.level == "do not trust":
         return (
-            f"This log cannot tell how {best.target} would have done." if among == 1 else "This log cannot tell which policy would do best."
+            f"This log cannot tell how {brief(best.target)} would have done."
+            if among == 1
+            else "This log cannot tell which policy would do best."
         )
     if not best.change.decided:
-        return f"The log does not settle whether {best.target} does better than what runs now: {values}."
+        return f"The log does not settle whether {brief(best.target)} does better than what runs now: {values}."
     if among > 1 and gain.value < 0:
-        return f"None of {among} policies does better than what runs now; the best, {best.target}, would have earned {values}."
+        return f"None of {among} policies does better than what runs now; the best, {brief(best.target)}, would have earned {values}."
     standing = "does best" if surely else "has the highest estimate"
-    lead = best.target if among == 1 else f"Of {among} policies, {best.target} {standing}: it"
+    lead = brief(best.target) if among == 1 else f"Of {among} policies, {brief(best.target)} {standing}: it"
     return f"{lead} would have earned {values}."
 
 
@@ -81,7 +86,8 @@ def _interval(best: Recommendation, decimals: int) -> str:
     shown = f"{number(gain.value, decimals, signed=True)} per decision, {interval_words(gain, decimals, signed=True)}"
     how = f"by {best.row.estimator} on {count(best.row.estimate.n)} decisions"
     if best.row.verdict.level == "do not trust":
-        return f"The estimate for {best.target} is {number(best.row.interval.value, decimals)} ({shown}), {how}; it is no ground to act on."
+        value = number(best.row.interval.value, decimals)
+        return f"The estimate for {brief(best.target)} is {value} ({shown}), {how}; it is no ground to act on."
     direction = "Difference" if not best.change.decided else "A gain of" if gain.value > 0 else "A loss:"
     return f"{direction}{':' if direction == 'Difference' else ''} {shown}, {how}."
 
@@ -100,7 +106,7 @@ def _others(found: Sequence[Recommendation], best: Recommendation, decimals: int
     higher = [each for each in found if each.row.interval.value > best.row.interval.value]
     if not higher:
         return ()
-    shown = listed(f"{each.target} ({number(each.row.interval.value, decimals)})" for each in higher)
+    shown = listed(f"{brief(each.target)} ({number(each.row.interval.value, decimals)})" for each in higher)
     verb = "has a higher estimate" if len(higher) == 1 else "have higher estimates"
     return (f"{shown} {verb} but should not be trusted.",)
 
@@ -115,7 +121,7 @@ def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Car
     decimals = decimals_of(evaluation, found.reward)
     gain = found.change.interval
     lines = [
-        f"{span(gain.low, gain.high, decimals, signed=True)}",
+        interval_words(gain, decimals, signed=True),
         f"{number(found.row.interval.value, decimals)} against {number(gain_baseline(found), decimals)} now",
     ]
     lines += [_other_reward(evaluation, other) for other in evaluation.recommendations

@@ -7,13 +7,19 @@ from dataclasses import replace
 
 from kwis.evaluation.answer import Evaluation
 from kwis.report.view import Badge, Block, Cell
-from kwis.report.wording import decimals_for, number, percent, span
+from kwis.report.wording import confidence, decimals_for, number, span
 from kwis.results import Interval, Verdict
 
 OPEN_BLOCKS = 3
 """Targets shown at once in the sections with a figure for each; the others are folded."""
 
 _TONES = {"trust": "good", "with care": "fair", "do not trust": "poor"}
+
+
+def brief(name: str, room: int = 60) -> str:
+    """A name of a user for running text, cut in the middle where it is longer than a line."""
+    tail = room // 3
+    return name if len(name) <= room else f"{name[: room - tail]}…{name[len(name) - tail :]}"
 
 
 def badge_of(verdict: Verdict) -> Badge:
@@ -28,7 +34,7 @@ def decimals_of(evaluation: Evaluation, reward: str) -> int:
 
 def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
     """``95 % interval +0.008 to +0.034``."""
-    return f"{percent(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
+    return f"{confidence(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
@@ -41,5 +47,5 @@ def number_cell(value: float, decimals: int, *, signed: bool = False) -> Cell:
 
 
 def fold_after(blocks: Sequence[Block], keep: int = OPEN_BLOCKS) -> tuple[Block, ...]:
-    """Blocks with all but the first few folded."""
+    """Blocks with all but the first few folded; with several rewards the first is what the page is about."""
     return tuple(block if place < keep else replace(block, folded=True) for place, block in enumerate(blocks))

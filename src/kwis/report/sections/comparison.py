@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Change, Ranking, Segments
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import decimals_of, fold_after, interval_words, number_cell, value_words
+from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, interval_words, number_cell, value_words
 from kwis.report.view import Block, Cell, Figure, Section, Table
-from kwis.report.wording import count, number, percent, sentence
+from kwis.report.wording import confidence, count, number, sentence
 
 _MOST_STRIPES = 40
 
@@ -20,7 +20,7 @@ def policies(evaluation: Evaluation) -> Section | None:
     lead = "Every pair on the same rows; the intervals hold for all pairs at once, so that the best of many is not best by luck."
     several = len(evaluation.rewards) > 1
     blocks = [_ranking(evaluation, ranking, several=several) for ranking in evaluation.rankings]
-    return Section(key="policies", title="Policies compared", lead=lead, blocks=fold_after(blocks))
+    return Section(key="policies", title="Policies compared", lead=lead, blocks=fold_after(blocks, 1))
 
 
 def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Block:
@@ -85,24 +85,26 @@ def _places(ranking: Ranking, decimals: int) -> Table:
 def segments(evaluation: Evaluation) -> Section | None:
     if not evaluation.segments:
         return None
-    blocks = [_segments(evaluation, found) for found in evaluation.segments]
+    first, *rest = evaluation.rewards
+    blocks = [_segments(evaluation, found, first) for found in evaluation.segments]
+    folded = [_segments(evaluation, found, reward) for reward in rest for found in evaluation.segments]
     lead = "Differences to the logging policy within each segment; the intervals of one figure hold together."
-    return Section(key="segments", title="Segments", lead=lead, blocks=fold_after(blocks))
+    kept = min(len(blocks), OPEN_BLOCKS)
+    return Section(key="segments", title="Segments", lead=lead, blocks=fold_after((*blocks, *folded), kept))
 
 
-def _segments(evaluation: Evaluation, found: Segments) -> Block:
-    changes = [(segment, each) for segment in found.segments for each in segment.changes]
-    keys = dict.fromkeys((each.target, each.reward) for _, each in changes)
+def _segments(evaluation: Evaluation, found: Segments, reward: str) -> Block:
+    changes = [(segment, each) for segment in found.segments for each in segment.changes if each.reward == reward]
     figures = []
-    for target, reward in keys:
+    for target in dict.fromkeys(each.target for _, each in changes):
         decimals = decimals_of(evaluation, reward)
-        chosen = [(segment, each) for segment, each in changes if (each.target, each.reward) == (target, reward)]
+        chosen = [(segment, each) for segment, each in changes if each.target == target]
         stripes = tuple(
             _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals) for segment, each in chosen[:_MOST_STRIPES]
         )
         numbers = _segment_table(f"{target}, {reward}, by {', '.join(found.columns)}", [(s.label, s.n, c) for s, c in chosen], decimals)
         figures.append(Figure(chart=_segment_chart(target, reward, found.columns, stripes), numbers=numbers))
-    title = f"By {', '.join(found.columns)}"
+    title = f"By {', '.join(found.columns)}" + (f", {reward}" if len(evaluation.rewards) > 1 else "")
     return Block(title=title, paragraphs=tuple(sentence(note) for note in found.notes), figures=tuple(figures))
 
 
@@ -130,6 +132,6 @@ def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decim
         )
         for label, n, each in lines
     )
-    level = percent(lines[0][2].interval.level) if lines else ""
+    level = confidence(lines[0][2].interval.level) if lines else ""
     columns = ("Segment", "Rows", "Difference", f"Low, {level}", f"High, {level}", "Low, all at once", "High, all at once")
     return Table(caption=caption, columns=columns, rows=rows, folded=True)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import decimals_of, interval_words, number_cell, value_words
+from kwis.report.charts.forest import cut
+from kwis.report.sections.common import decimals_of, fold_after, interval_words, number_cell, value_words
 from kwis.report.view import Block, Cell, Figure, Section, Table
-from kwis.report.wording import count, number, percent
+from kwis.report.wording import confidence, count, number
 
 _MOST_STRIPES = 40
 
@@ -17,7 +18,7 @@ _MOST_STRIPES = 40
 def estimates(evaluation: Evaluation) -> Section:
     lead = "The marked estimate of each policy is the one to use; the others show how much depends on that choice."
     blocks = tuple(_block(evaluation, reward) for reward in evaluation.rewards)
-    return Section(key="estimates", title="Estimates", lead=lead, blocks=blocks)
+    return Section(key="estimates", title="Estimates", lead=lead, blocks=fold_after(blocks, 1))
 
 
 def _block(evaluation: Evaluation, reward: str) -> Block:
@@ -60,7 +61,8 @@ def _values(rows: Sequence[Row], reward: str, decimals: int, level: float) -> Fi
         reference=now,
         reference_name="" if now is None else f"now {number(now, decimals)}",
     )
-    caption = f"Value of each policy by each estimator, with {percent(level)} intervals; an arrow says that an interval goes on."
+    arrows = "; an arrow says that an interval goes on" if cut(chart) else ""
+    caption = f"Value of each policy by each estimator, with {confidence(level)} intervals{arrows}."
     return Figure(chart=chart, caption=caption)
 
 
@@ -90,7 +92,7 @@ def _differences(changes: Sequence[Change], reward: str, decimals: int, level: f
         reference=0.0,
         reference_name="no difference",
     )
-    return Figure(chart=chart, caption=f"Paired differences: what both policies have in common cancels. {percent(level)} intervals.")
+    return Figure(chart=chart, caption=f"Paired differences: what both policies have in common cancels. {confidence(level)} intervals.")
 
 
 def _hint(row: Row, decimals: int) -> str:

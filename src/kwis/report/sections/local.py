@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kwis.columns import Label
-from kwis.diagnostics.records import LocalMeanWeight, MeanTest
+from kwis.diagnostics.records import LocalMeanWeight, MeanTest, PropensityReport
 from kwis.evaluation.answer import Evaluation
 from kwis.report.charts import Curve, Forest, Plot, Point, Scale, Stripe, linear
 from kwis.report.sections.common import fold_after
 from kwis.report.view import Block, Cell, Figure, Section, Table
-from kwis.report.wording import count, number, p_value, percent, sentence, span
+from kwis.report.wording import count, number, p_value, percent, span
 
 _POINTS, _MOST_REGIONS = 90, 18
 _LEAD = (
@@ -22,24 +21,28 @@ _LEAD = (
 
 
 def local_mean_weight(evaluation: Evaluation) -> Section:
-    wrong = {(test.region, test.subject) for test in evaluation.propensity.failures if test.kind == "weight"}
-    level = evaluation.propensity.level
-    blocks = [_block(name, found.local, wrong, level) for name, found in evaluation.diagnostics.items()]
+    blocks = [_block(name, found.local, evaluation.propensity) for name, found in evaluation.diagnostics.items()]
     return Section(key="local-mean-weight", title="Local mean weight", lead=_LEAD, blocks=fold_after(blocks))
 
 
-def _block(target: str, found: LocalMeanWeight, wrong: set[tuple[str, Label]], level: float) -> Block:
-    flagged = [test for test in found.tests if test.p_value < level or (test.region, test.subject) in wrong]
+def _block(target: str, found: LocalMeanWeight, report: PropensityReport) -> Block:
+    departing = [test for test in found.tests if test.p_value < report.level]
+    # Wrong rows of one region pull the means of every region they are part of; the report names where it starts.
+    flagged = [test for test in departing if test.region in report.regions] or departing
     share = f"The band leaves 1 out around {percent(found.outside, 1)} of the contexts; 5\u202f% or less is chance."
     test = f"Test of a mean of 1 everywhere and in every region: {p_value(found.p_value)}."
     figures = [] if found.mean.size == 0 else [_curve(target, found)]
     if found.tests:
         figures.append(_regions(target, found.tests, flagged))
-    return Block(title=target, paragraphs=(f"{share} {test}",), points=tuple(_where(each) for each in flagged[:5]), figures=tuple(figures))
+    others = len(departing) - len(flagged)
+    pulled = (f"{count(others)} more {'region departs' if others == 1 else 'regions depart'} from 1 because rows of these are in them.",)
+    points = tuple(_where(each) for each in flagged[:5]) + (pulled if others else ())
+    return Block(title=target, paragraphs=(f"{share} {test}",), points=points, figures=tuple(figures))
 
 
 def _where(test: MeanTest) -> str:
-    return sentence(f"{test.region}: mean weight {number(test.mean, 2)}, 95\u202f% {span(test.low, test.high, 2)}, {count(test.n)} rows")
+    """One region in words; it starts with the name of a column, which keeps its case."""
+    return f"{test.region}: mean weight {number(test.mean, 2)}, 95\u202f% {span(test.low, test.high, 2)}, {count(test.n)} rows."
 
 
 def _curve(target: str, found: LocalMeanWeight) -> Figure:
@@ -102,7 +105,7 @@ def _regions(target: str, tests: Sequence[MeanTest], flagged: Sequence[MeanTest]
         reference_name="right propensities",
     )
     left_out = f" The {_MOST_REGIONS} regions furthest from 1 of {count(len(tests))}." if len(tests) > _MOST_REGIONS else ""
-    caption = f"95\u202f% intervals, each by itself; marked where the departure is more than chance among all tests.{left_out}"
+    caption = f"95\u202f% intervals, each by itself; marked where the propensities fail by more than chance among all tests.{left_out}"
     return Figure(chart=chart, caption=caption, numbers=_table(target, tests))
 
 

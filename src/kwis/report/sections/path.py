@@ -7,9 +7,9 @@ import math
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Path
 from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
-from kwis.report.sections.common import decimals_of, fold_after, number_cell
+from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
-from kwis.report.wording import count, number, percent, rough, span
+from kwis.report.wording import confidence, count, number, rough, span
 
 _LEAD = (
     "A small bandwidth compares each row with contexts like its own (State-WIS), a large one with all rows (WIS). "
@@ -22,8 +22,10 @@ def bandwidth_path(evaluation: Evaluation) -> Section | None:
     if not evaluation.paths:
         return None
     several = len(evaluation.rewards) > 1
-    blocks = [_block(evaluation, path, several=several) for path in evaluation.paths]
-    return Section(key="bandwidth", title="Bandwidth", lead=_LEAD, blocks=fold_after(blocks))
+    first = [path for path in evaluation.paths if path.reward == evaluation.rewards[0]]
+    rest = [path for path in evaluation.paths if path.reward != evaluation.rewards[0]]
+    blocks = [_block(evaluation, path, several=several) for path in (*first, *rest)]
+    return Section(key="bandwidth", title="Bandwidth", lead=_LEAD, blocks=fold_after(blocks, min(len(first), OPEN_BLOCKS)))
 
 
 def _block(evaluation: Evaluation, path: Path, *, several: bool) -> Block:
@@ -45,14 +47,14 @@ def _figure(path: Path, decimals: int) -> Figure:
             y=value,
             low=low,
             high=high,
-            hint=f"{_name(h)}: {number(value, decimals)}, {percent(path.level)} interval {span(low, high, decimals)}",
+            hint=f"{_name(h)}: {number(value, decimals)}, {confidence(path.level)} interval {span(low, high, decimals)}",
             look="strong" if h == path.chosen else "quiet",
         )
         for place, (h, value, low, high) in zip(places, lines, strict=True)
     )
     ticks = [(_place(scale, h), rough(h)) for h in scale.ticks(3)]
     ends = (number(lines[0][1], decimals), number(lines[-1][1], decimals))
-    between = tuple(tick for tick in ticks if 0.14 < tick[0] < 0.88)
+    between = tuple(tick for tick in ticks if 0.08 < tick[0] < 0.92)
     chart = Plot(
         title=f"Estimate of {path.target} along the bandwidth",
         description=f"From {ends[0]} at State-WIS to {ends[1]} at WIS; chosen: {_name(path.chosen)}.",
@@ -62,9 +64,9 @@ def _figure(path: Path, decimals: int) -> Figure:
         y_name=f"{path.reward} per decision",
         curves=(Curve(points=points),),
         ticks=((-_END_GAP, "State-WIS"), *between, (1 + _END_GAP, "WIS")),
-        marks=((_place(scale, path.chosen), f"chosen: {_name(path.chosen)}"),),
+        marks=((_place(scale, path.chosen), f"chosen: {_name(path.chosen).removeprefix('bandwidth ')}"),),
     )
-    caption = f"Kernel-WIS at each bandwidth with its {percent(path.level)} interval."
+    caption = f"Kernel-WIS at each bandwidth with its {confidence(path.level)} interval."
     return Figure(chart=chart, caption=caption, numbers=_table(path, lines, decimals))
 
 

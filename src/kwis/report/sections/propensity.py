@@ -33,9 +33,9 @@ def propensities(evaluation: Evaluation) -> Section:
 
 def _verdict(found: PropensityReport) -> Block:
     points = [sentence(words) for words in found.verdict.reasons]
-    known = set(points)
-    points += [words for words in (sentence(test.words) for test in found.failures) if words not in known]
-    points += [words for words in (sentence(each.sentence) for each in found.check.findings) if words not in known]
+    known = " ".join(found.verdict.reasons)
+    points += [f"{test.words}." for test in found.failures if test.words not in known]
+    points += [sentence(each.sentence) for each in found.check.findings if each.sentence not in known]
     tests = f"{count(len(found.tests))} tests together: {p_value(found.p_value)}; below {number(found.level, 2)} they are called wrong."
     paragraphs = (tests if found.tests else "No test could be made.", *(sentence(note) for note in found.notes))
     return Block(
@@ -52,7 +52,7 @@ def _reliability(curve: Reliability) -> Block:
             low=max(observed - _SIGMAS * error, 0.0),
             high=min(observed + _SIGMAS * error, 1.0),
             hint=f"propensity {number(predicted, 3)}: happened {number(observed, 3)} of the time, {count(pairs)} pairs of row and action",
-            look="flag" if error > 0 and abs(observed - predicted) > 3 * error else "strong",
+            look="flag" if error > 0 and abs(observed - predicted) > 3 * error else "accent",
         )
         for predicted, observed, error, pairs in lines
     )
@@ -117,7 +117,7 @@ def _feature(found: Balance, j: int, chance: float) -> Stripe:
         high=math.nan,
         words=f"{was} \u2192 {became}",
         hint=f"{found.features[j]}: {was} as logged, {became} weighted",
-        look="flag" if abs(after) > max(0.1, chance) else "strong",
+        look="flag" if abs(after) > max(0.1, chance) else "accent",
         ghost=before,
     )
 

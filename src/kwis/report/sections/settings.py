@@ -9,7 +9,7 @@ import numpy as np
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Settings
 from kwis.report.view import Block, Cell, Section, Table
-from kwis.report.wording import count, percent, rough, sentence
+from kwis.report.wording import confidence, count, rough, sentence
 from kwis.typing import Bandwidth
 
 _MOST_NAMES = 40
@@ -46,7 +46,7 @@ def _table(settings: Settings) -> Table:
     lines = [
         ("Version", f"kwis {settings.version}"),
         ("Rows", count(settings.n)),
-        ("Level of the intervals", percent(settings.level)),
+        ("Level of the intervals", confidence(settings.level)),
         ("Seed", str(settings.seed)),
         ("Rewards", _names(settings.rewards)),
         ("Context", _names(settings.context) or "none"),

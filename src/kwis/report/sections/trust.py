@@ -28,5 +28,5 @@ def _block(evaluation: Evaluation, found: Recommendation) -> Block:
         title=found.target,
         badge=badge_of(found.row.verdict),
         points=reasons or ("Nothing in the log speaks against it.",),
-        paragraphs=tuple(words),
+        closing=tuple(words),
     )

@@ -1,0 +1,66 @@
+"""The answer in words: what it says when policies win, lose, tie or cannot be judged."""
+
+from __future__ import annotations
+
+from kwis.report import page_of
+from kwis.results import Verdict
+from tests.report.example import CARE, evaluation_of
+
+FINE = Verdict(level="trust")
+POOR = Verdict(level="do not trust", reasons=("one row carries 40% of the weight",))
+
+
+def test_one_policy_that_gains_is_a_sentence_to_act_on():
+    page = page_of(evaluation_of(("p_new",), gains=(0.021,)))
+    assert page.answer == "p_new would have earned 0.142 per decision against 0.121 now."
+    assert page.support[0] == (
+        "A gain of +0.021 per decision, 95\u202f% interval +0.008 to +0.034, by normalised-kernel-wis on 4,000 decisions."
+    )
+    assert page.badge.words == "With care"
+    assert page.support[1].startswith("Because propensities are wrong; country = BR: mean weight of p_new 1.42")
+    assert page.support[1].endswith("1 more reason below.")
+
+
+def test_a_loss_says_so():
+    page = page_of(evaluation_of(("p_new",), gains=(-0.021,), verdicts=(FINE,)))
+    assert page.answer == "p_new would have earned 0.100 per decision against 0.121 now."
+    assert page.support[0].startswith("A loss: \u22120.021 per decision")
+    assert page.support[1] == "Nothing in the log speaks against it."
+
+
+def test_an_interval_with_zero_inside_settles_nothing():
+    page = page_of(evaluation_of(("p_new",), gains=(0.004,)))
+    assert page.answer == "The log does not settle whether p_new does better than what runs now: 0.125 per decision against 0.121 now."
+    assert page.support[0].startswith("Difference: +0.004 per decision, 95\u202f% interval \u22120.009 to +0.017")
+
+
+def test_an_estimate_not_to_be_trusted_is_no_answer():
+    page = page_of(evaluation_of(("p_new",), gains=(0.1,), verdicts=(POOR,)))
+    assert page.answer == "This log cannot tell how p_new would have done."
+    assert "no ground to act on" in page.support[0]
+    assert page.badge.tone == "poor"
+
+
+def test_a_higher_estimate_that_cannot_be_trusted_is_passed_over_openly():
+    page = page_of(evaluation_of(("a", "b"), gains=(0.03, 0.2), verdicts=(CARE, POOR)))
+    assert page.answer.startswith("Of 2 policies, a ")
+    assert "b (0.321) has a higher estimate but should not be trusted." in page.support
+
+
+def test_when_every_policy_loses_the_best_of_them_is_named_as_such():
+    page = page_of(evaluation_of(("a", "b"), gains=(-0.05, -0.02), verdicts=(FINE, FINE)))
+    assert page.answer.startswith("None of 2 policies does better than what runs now; the best, b, would have earned 0.101")
+
+
+def test_digits_follow_the_width_of_the_intervals():
+    coarse = page_of(evaluation_of(("p",), gains=(310.0,), half=52.0, now=1500.0))
+    assert coarse.answer == "p would have earned 1,810 per decision against 1,500 now."
+    exact = page_of(evaluation_of(("p",), gains=(0.0021,), half=0.0, now=0.5))
+    assert exact.answer == "p would have earned 0.502 per decision against 0.500 now."
+
+
+def test_other_rewards_are_on_the_cards():
+    page = page_of(evaluation_of(("p",), ("click", "revenue"), gains=(0.021,)))
+    (card,) = page.cards
+    assert card.headline == "+0.021"
+    assert card.lines[-1] == "revenue: +0.021 (+0.008 to +0.034)"
