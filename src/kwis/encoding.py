@@ -40,6 +40,7 @@ MANY_LEVELS = 1_000
 KEPT_LEVELS = 100
 MISSING = "(missing)"
 OTHER = "(other)"
+_SMALLEST = 1e-300  # nearer to 0 a standard deviation underflows
 _DUMMIES_PER_COLUMN = 20
 _DUMMIES = 600
 
@@ -167,7 +168,7 @@ def _numeric(name: str, column: Column) -> list[tuple[Feature, Floats]]:
     if missing.all():
         return made
     filled = np.where(missing, np.median(values[~missing]), values)
-    if filled.min() < filled.max():
+    if filled.min() < filled.max() and np.abs(filled).max() > _SMALLEST:
         scaled, scaling = standardise(filled[:, None])
         feature = Feature(name=name, source=name, kind=kind, centre=float(scaling.mean[0]), scale=float(scaling.scale[0]))
         made.append((feature, scaled[:, 0]))

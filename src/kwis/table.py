@@ -95,6 +95,13 @@ def table_of(parts: Sequence[tuple[str, Any]]) -> Table:
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
 
 
+def is_single(values: Any) -> bool:
+    """Whether something is one value rather than one per row."""
+    if isinstance(values, np.ndarray):
+        return values.ndim == 0
+    return isinstance(values, str | bytes) or not hasattr(values, "__len__")
+
+
 def _pieces(name: str, values: Any) -> Column | dict[str, Column] | None:
     """One column, several for a matrix or equally long lists, None for what cannot be used."""
     if isinstance(values, Column):
@@ -123,9 +130,9 @@ def _array(values: Any) -> Array:
 
 def _stacked(array: Array) -> Array:
     """Matrix from a column of equally long lists of numbers; anything else comes back as it is."""
-    if not len(array) or not all(isinstance(item, list | tuple | np.ndarray) for item in array):
+    if not len(array) or np.ma.getmaskarray(array).any() or not all(isinstance(item, list | tuple | np.ndarray) for item in array):
         return array
-    if len({len(item) for item in array}) != 1:
+    if len({len(item) for item in array}) != 1 or not len(array[0]):
         return array
     stacked = np.array([np.ma.filled(item, np.nan) if isinstance(item, np.ma.MaskedArray) else item for item in array])
     return stacked if stacked.ndim == 2 and stacked.dtype.kind in "biuf" else array

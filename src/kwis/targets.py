@@ -42,7 +42,7 @@ from kwis.policies import (
     from_distribution,
     from_probability,
 )
-from kwis.table import table_of
+from kwis.table import is_single, table_of
 
 
 def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
@@ -147,7 +147,7 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 
 
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
-    table = table_of([("target", values)]) if np.ndim(values) else None
+    table = None if is_single(values) else table_of([("target", values)])
     if table is None or not table.columns:
         raise InputError(f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}")
     if table.n != len(log):

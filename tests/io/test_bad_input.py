@@ -50,6 +50,7 @@ def test_a_missing_column_is_named_with_the_nearest_one(table: dict[str, Any]) -
     known = "action, reward, propensity, age, country, member, signup, hour, ..."
     refused(f"`reward` must name a column of the log, got 'zzz'; the columns are {known}", table, reward="zzz")
     refused("`group` must be a column name, got 3", table, group=3)
+    refused("`reward` must name at least one column, got none", table, reward=[])
 
 
 def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:

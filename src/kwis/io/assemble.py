@@ -31,7 +31,9 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         warnings.warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", KwisWarning, stacklevel=3)
     action, action_names = _actions(table, roles.action or "action", roles.actions)
     behaviour = _behaviour(table, roles.propensity, action, action_names)
-    rewards = table.expand(roles.reward or "reward", "reward")
+    rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
+    if not rewards:
+        raise InputError("`reward` must name at least one column, got none")
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")

@@ -9,13 +9,13 @@ import numpy as np
 
 from kwis.columns import Column, object_array
 from kwis.errors import InputError
-from kwis.table import Table, table_of
+from kwis.table import Table, is_single, table_of
 
 
 def from_arrays(arrays: Mapping[Any, Any]) -> Table:
     """Table from a dictionary of arrays or lists; a matrix ``X`` stands for the columns ``X_0``, ``X_1``, ..."""
     for name, values in arrays.items():
-        if np.ndim(values) == 0:
+        if is_single(values):
             raise InputError(f"`source` must hold one entry per row, got a single value for {name!r}")
     return table_of([(str(name), values) for name, values in arrays.items()])
 
