@@ -13,9 +13,7 @@ POOR = Verdict(level="do not trust", reasons=("one row carries 40% of the weight
 def test_one_policy_that_gains_is_a_sentence_to_act_on():
     page = page_of(evaluation_of(("p_new",), gains=(0.021,)))
     assert page.answer == "p_new would have earned 0.142 per decision against 0.121 now."
-    assert page.support[0] == (
-        "A gain of +0.021 per decision, 95\u202f% interval +0.008 to +0.034, by normalised-kernel-wis on 4,000 decisions."
-    )
+    assert page.support[0] == "A gain: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
     assert page.badge.words == "With care"
     assert page.support[1].startswith("Because propensities are wrong; country = BR: mean weight of p_new 1.42")
     assert page.support[1].endswith("1 more reason below.")

@@ -136,4 +136,4 @@ def test_the_call_that_reproduces_it_is_python():
     section = page_of(evaluation_of(("it's", "b"))).sections[-1]
     code = section.blocks[-1].code
     compile(code, "call", "exec")
-    assert """target=["it's", 'b'], level=0.95, rng=0""" in code
+    assert """target=["it's", 'b'], level=0.95, rng=0, by=['country'])""" in code

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from kwis.report.charts.axes import Scale
 from kwis.report.markup import Markup, Node, clean, coordinate, element, joined
 
-LETTER = 0.58  # mean width of a letter, in font sizes; a little generous so that labels stay inside
-BOLD = 1.14  # how much wider bold letters are
+LETTER = 0.61  # width of a common letter or digit in the widest of the usual fonts, in font sizes
+BOLD = 1.13  # how much wider bold letters are
+_SLIM, _BROAD = frozenset(" .,:;'|!()[]-ijltfr/"), frozenset("mwMW@%…—")
 FONT = 13.0
 SMALL = 12.0
 
@@ -157,7 +158,9 @@ def _cut(words: str, keep: int) -> str:
 def _columns(letter: str) -> float:
     if unicodedata.combining(letter):
         return 0.0
-    return 1.85 if unicodedata.east_asian_width(letter) in "WF" else 1.35 if letter in "mwMW@%…—" else 1.15 if letter.isupper() else 1.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1.75
+    return 0.62 if letter in _SLIM else 1.5 if letter in _BROAD else 1.14 if letter.isupper() else 1.0
 
 
 def _through(points: Sequence[tuple[float, float]]) -> str:

@@ -84,12 +84,11 @@ def gain_baseline(found: Recommendation) -> float:
 def _interval(best: Recommendation, decimals: int) -> str:
     gain = best.change.interval
     shown = f"{number(gain.value, decimals, signed=True)} per decision, {interval_words(gain, decimals, signed=True)}"
-    how = f"by {best.row.estimator} on {count(best.row.estimate.n)} decisions"
     if best.row.verdict.level == "do not trust":
         value = number(best.row.interval.value, decimals)
-        return f"The estimate for {brief(best.target)} is {value} ({shown}), {how}; it is no ground to act on."
-    direction = "Difference" if not best.change.decided else "A gain of" if gain.value > 0 else "A loss:"
-    return f"{direction}{':' if direction == 'Difference' else ''} {shown}, {how}."
+        return f"The estimate for {brief(best.target)} is {value} ({shown}); it is no ground to act on."
+    lead = "Difference:" if not best.change.decided else "A gain:" if gain.value > 0 else "A loss:"
+    return f"{lead} {shown}."
 
 
 def _trust(best: Recommendation) -> str:

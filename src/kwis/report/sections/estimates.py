@@ -9,6 +9,7 @@ from kwis.evaluation.records import LOGGING_POLICY, Change, Row
 from kwis.report.charts import Forest, Stripe
 from kwis.report.charts.forest import cut
 from kwis.report.sections.common import decimals_of, fold_after, interval_words, number_cell, value_words
+from kwis.report.sections.glossary import glossary
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number
 
@@ -18,7 +19,8 @@ _MOST_STRIPES = 40
 def estimates(evaluation: Evaluation) -> Section:
     lead = "The marked estimate of each policy is the one to use; the others show how much depends on that choice."
     blocks = tuple(_block(evaluation, reward) for reward in evaluation.rewards)
-    return Section(key="estimates", title="Estimates", lead=lead, blocks=fold_after(blocks, 1))
+    meanings = Block(title="What the estimators are", points=tuple(glossary(evaluation.settings.estimators)))
+    return Section(key="estimates", title="Estimates", lead=lead, blocks=fold_after((*blocks, meanings), 1))
 
 
 def _block(evaluation: Evaluation, reward: str) -> Block:

@@ -13,7 +13,7 @@ from kwis.report.sections.common import fold_after
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import count, number, p_value, percent, span
 
-_POINTS, _MOST_REGIONS = 90, 18
+_POINTS, _MOST_REGIONS = 90, 12
 _LEAD = (
     "With right propensities the weights average to 1 around every context. Kernel-WIS divides by this local mean, "
     "so it shows what was mended."

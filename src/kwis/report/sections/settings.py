@@ -18,14 +18,15 @@ _MOST_NAMES = 40
 def reproduce(evaluation: Evaluation) -> Section:
     settings = evaluation.settings
     notes = Block(title="Notes", points=tuple(sentence(note) for note in evaluation.notes))
-    blocks = [Block(code=_call(settings), tables=(_table(settings),))]
+    by = [found.columns[0] if len(found.columns) == 1 else found.columns for found in evaluation.segments]
+    blocks = [Block(code=_call(settings, f", by={by!r}" if by else ""), tables=(_table(settings),))]
     if evaluation.notes:
         blocks.insert(0, notes)
     lead = "The same log, version and seed give the same numbers."
     return Section(key="settings", title="How it was made", lead=lead, blocks=tuple(blocks))
 
 
-def _call(settings: Settings) -> str:
+def _call(settings: Settings, segments: str) -> str:
     """The two calls as Python; names are quoted as Python would, so that they can be pasted whatever is in them."""
     reading = [f"reward={_one_or_list(settings.rewards)}"]
     if settings.context:
@@ -34,7 +35,7 @@ def _call(settings: Settings) -> str:
     return (
         f"# kwis {settings.version}\n"
         f"log = kwis.read_log(..., {', '.join(reading)})\n"
-        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed})"
+        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed}{segments})"
     )
 
 

@@ -30,12 +30,13 @@ def _block(target: str, found: WeightDiagnostics, weight: Floats | None) -> Bloc
 
 def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
     share = found.effective_n / found.n if found.n else math.nan
+    never = Tile("Zero weights", percent(found.zero_share, 1), "action never taken by the policy")
     return (
         Tile("Effective rows", count(found.effective_n), f"{percent(share)} of {count(found.n)}"),
         Tile("Largest share", percent(found.largest_share, 1), "of all weight on one row"),
         Tile("Mean weight", number(found.mean, 3), f"should be 1, {p_value(found.p_value)}"),
         Tile("Tail index", number(found.pareto_k, 2), _tail(found.pareto_k)),
-        Tile("Zero weights", percent(found.zero_share, 1), "action never taken by the policy"),
+        *((never,) if found.zero_share > 0 else ()),
     )
 
 
