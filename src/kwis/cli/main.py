@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from kwis.cli import check, compare, demo, evaluate
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, say
 
 app = typer.Typer(
@@ -33,9 +35,23 @@ def start(
         print(context.get_help())
 
 
+def _ending(examples: Sequence[str]) -> str:
+    codes = "Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 something unforeseen."
+    return "\n\n".join(["Examples:", *examples, "", codes])
+
+
+app.command(epilog=_ending(evaluate.EXAMPLES))(evaluate.evaluate)
+app.command(epilog=_ending(compare.EXAMPLES))(compare.compare)
+app.command(epilog=_ending(check.EXAMPLES))(check.check)
+app.command(epilog=_ending(demo.EXAMPLES))(demo.demo)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing ends in a traceback."""
     command = typer.main.get_command(app)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign gets a question mark
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name="kwis", standalone_mode=False)
         sys.stdout.flush()

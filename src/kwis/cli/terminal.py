@@ -21,7 +21,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 import typer
 
@@ -38,9 +39,17 @@ _WIDE = 160
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Errors of ours become one line on stderr and exit code 2; warnings, one line each."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        line = f"warning: {_as_options(str(message))}"
+        if line not in said:
+            said.add(line)
+            say(line)
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", KwisWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = show
         try:
             yield
         except KwisError as problem:
@@ -64,7 +73,22 @@ def console() -> Console:
     """Where answers go: as wide as the terminal, or wide enough for any table when they are piped."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False, markup=False, emoji=False)
+    piped = not sys.stdout.isatty()
+    target = cast(IO[str], _Trimmed(sys.stdout)) if piped else None
+    return Console(file=target, width=_WIDE if piped else None, highlight=False, markup=False, emoji=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trimmed:
+    """A stream that drops the blanks with which tables fill their lines."""
+
+    stream: TextIO
+
+    def write(self, text: str) -> int:
+        return self.stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+
+    def flush(self) -> None:
+        self.stream.flush()
 
 
 @contextmanager
@@ -80,10 +104,6 @@ def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
-
-
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    say(f"warning: {_as_options(str(message))}")
 
 
 def _as_options(sentence: str) -> str:

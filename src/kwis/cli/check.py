@@ -1,0 +1,101 @@
+"""``kwis check``: whether the propensities of a log are what they say, and where they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from kwis.cli import gate as gates
+from kwis.cli import options as opt
+from kwis.cli.reading import LogOptions, targets_of
+from kwis.cli.terminal import GATE_FAILED, clear_errors, console, progress, say
+
+if TYPE_CHECKING:
+    from kwis.diagnostics import PropensityReport
+    from kwis.logged import LoggedBandit
+
+SCHEMA = "kwis-check/1"
+"""Name and version of the JSON printed."""
+EXAMPLES = (
+    "kwis check log.parquet",
+    "kwis check log.parquet --context age,country --target p_new",
+    "kwis check log.parquet --require trust && ./train",
+)
+
+
+def check(
+    log: opt.Log,
+    target: opt.MaybeTarget = None,
+    action: opt.Action = None,
+    reward: opt.Reward = None,
+    propensity: opt.Propensity = None,
+    context: opt.Context = None,
+    categorical: opt.Categorical = None,
+    actions: opt.Actions = None,
+    row_weight: opt.RowWeight = None,
+    group: opt.Group = None,
+    query: opt.Query = None,
+    format: opt.Format = None,  # noqa: A002 - the name of the option
+    json: opt.Json = False,
+    require: gates.Require = None,
+) -> None:
+    """Test the propensities of a log: overall, action by action, and in every region of the context.
+
+    Right propensities are called wrong with a probability of 5 %, over all tests together.
+    """
+    with clear_errors():
+        named = LogOptions(
+            source=log,
+            action=action,
+            reward=reward,
+            propensity=propensity,
+            context=context,
+            categorical=categorical,
+            actions=actions,
+            row_weight=row_weight,
+            group=group,
+            query=query,
+            format=format,
+        )
+        found, answer = _work(named, target or [])
+        if json:
+            print(_json(answer))
+        else:
+            _show(found, answer, log)
+        failures = gates.verdict_failures([("verdict on the propensities", answer.verdict.level)], require)
+        for failure in failures:
+            say(f"gate failed: {failure}")
+        if failures:
+            raise typer.Exit(GATE_FAILED)
+
+
+def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, PropensityReport]:
+    with progress(f"reading {named.source}") as told:
+        from kwis.diagnostics import propensity_report
+        from kwis.errors import InputError
+        from kwis.targets import resolve_targets
+
+        log = named.read()
+        if log.propensity is None:
+            raise InputError("`propensity` must name a column to be checked, as the log has none called propensity or pscore")
+        policies = resolve_targets(log, targets_of(targets, log)) if targets else ()
+        told(0, 1, "testing the propensities")
+        log = log.without_context(column for policy in policies for column in policy.columns)
+        return log, propensity_report(log, policies)
+
+
+def _json(report: PropensityReport) -> str:
+    import json
+
+    from kwis.evaluation.output import plain
+
+    return json.dumps({"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _show(log: LoggedBandit, report: PropensityReport, source: str) -> None:
+    from kwis.cli import show
+
+    out = console()
+    show.show_log(out, log, source)
+    show.show_propensity(out, report)

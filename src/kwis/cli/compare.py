@@ -1,0 +1,102 @@
+"""``kwis compare``: which of several policies is best, as far as the log can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwis.cli import options as opt
+from kwis.cli.evaluate import Output, work
+from kwis.cli.reading import LogOptions
+from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
+from kwis.errors import InputError
+
+if TYPE_CHECKING:
+    from kwis.evaluation import Evaluation
+
+EXAMPLES = (
+    "kwis compare log.parquet --target p_new --target p_bold",
+    "kwis compare log.parquet -t A=p_new -t B=p_bold --group user --require-best B && ./deploy",
+)
+
+RequireBest = Annotated[
+    str | None,
+    typer.Option(
+        "--require-best",
+        metavar="NAME",
+        show_default=False,
+        help="Exit code 1 unless this target is surely better than every other policy, the logging policy included.",
+    ),
+]
+
+
+def compare(
+    log: opt.Log,
+    target: opt.Target,
+    action: opt.Action = None,
+    reward: opt.Reward = None,
+    propensity: opt.Propensity = None,
+    estimate_propensity: opt.NoPropensity = False,
+    context: opt.Context = None,
+    categorical: opt.Categorical = None,
+    actions: opt.Actions = None,
+    row_weight: opt.RowWeight = None,
+    group: opt.Group = None,
+    query: opt.Query = None,
+    format: opt.Format = None,  # noqa: A002 - the name of the option
+    estimator: opt.Estimator = None,
+    level: opt.Level = 0.95,
+    seed: opt.Seed = 0,
+    report: opt.Report = None,
+    json: opt.Json = False,
+    json_file: opt.JsonFile = None,
+    require_best: RequireBest = None,
+) -> None:
+    """Rank policies, the logging policy among them, by differences on the same rows."""
+    with clear_errors():
+        named = LogOptions(
+            source=log,
+            action=action,
+            reward=reward,
+            propensity=propensity,
+            estimate_propensity=estimate_propensity,
+            context=context,
+            categorical=categorical,
+            actions=actions,
+            row_weight=row_weight,
+            group=group,
+            query=query,
+            format=format,
+        )
+        output = Output(report=report, json=json, json_file=json_file)
+        output.check()
+        _, answer = work(named, target, by=None, estimator=estimator, level=level, seed=seed)
+        if require_best is not None and require_best not in answer.targets:
+            raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
+        output.write_files(answer)
+        if json:
+            print(answer.to_json())
+        else:
+            _show(answer)
+        _enforce(answer, require_best)
+
+
+def _show(answer: Evaluation) -> None:
+    from kwis.cli import show
+
+    out = console()
+    for ranking in answer.rankings:
+        show.show_ranking(out, ranking, answer.settings.level)
+        show.show_differences(out, f"{ranking.reward}, every pair", ranking.differences, answer.settings.level)
+    show.show_trust(out, answer)
+
+
+def _enforce(answer: Evaluation, best: str | None) -> None:
+    if best is None:
+        return
+    place = next(place for place in answer.ranking.places if place.target == best)
+    if place.worst > 1:
+        rank, count = f"{place.best} to {place.worst}", len(answer.ranking.places)
+        say(f"gate failed: {best} is not surely the best: its place is {rank} of {count}")
+        raise typer.Exit(GATE_FAILED)

@@ -1,0 +1,147 @@
+"""``kwis evaluate``: what target policies would have brought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwis.cli import gate as gates
+from kwis.cli import options as opt
+from kwis.cli.reading import LogOptions, targets_of
+from kwis.cli.terminal import clear_errors, console, progress
+
+if TYPE_CHECKING:
+    from kwis.evaluation import Evaluation
+    from kwis.logged import LoggedBandit
+
+EXAMPLES = (
+    "kwis evaluate log.parquet --target p_new --report report.html",
+    "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
+    "kwis evaluate shop.db --query 'SELECT * FROM log' --target A=p_new --target B=chosen:pick",
+    "kwis evaluate 'logs/*.parquet' --target p_new --fail-below 0.12 --using low && ./deploy",
+)
+
+
+def evaluate(
+    log: opt.Log,
+    target: opt.Target,
+    action: opt.Action = None,
+    reward: opt.Reward = None,
+    propensity: opt.Propensity = None,
+    estimate_propensity: opt.NoPropensity = False,
+    context: opt.Context = None,
+    categorical: opt.Categorical = None,
+    actions: opt.Actions = None,
+    row_weight: opt.RowWeight = None,
+    group: opt.Group = None,
+    time: opt.Time = None,
+    logger: opt.Logger = None,
+    query: opt.Query = None,
+    format: opt.Format = None,  # noqa: A002 - the name of the option
+    by: opt.By = None,
+    estimator: opt.Estimator = None,
+    level: opt.Level = 0.95,
+    seed: opt.Seed = 0,
+    report: opt.Report = None,
+    json: opt.Json = False,
+    json_file: opt.JsonFile = None,
+    table: opt.Table = True,
+    fail_below: gates.FailBelow = None,
+    using: gates.UsingOption = gates.Using.LOW,
+    of: gates.OfOption = gates.Of.POLICY,
+    require: gates.Require = None,
+) -> None:
+    """Estimate what target policies would have brought, and say whether to trust it.
+
+    Every target is compared with the logging policy on the same rows. Columns called action, reward and propensity need not be named.
+    """
+    with clear_errors():
+        named = LogOptions(
+            source=log,
+            action=action,
+            reward=reward,
+            propensity=propensity,
+            estimate_propensity=estimate_propensity,
+            context=context,
+            categorical=categorical,
+            actions=actions,
+            row_weight=row_weight,
+            group=group,
+            time=time,
+            logger=logger,
+            query=query,
+            format=format,
+        )
+        gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
+        gate.check()
+        output = Output(report=report, json=json, json_file=json_file, table=table)
+        output.check()
+        found, answer = work(named, target, by=by, estimator=estimator, level=level, seed=seed)
+        output.write(found, answer, log)
+        gate.enforce(answer)
+
+
+def work(
+    named: LogOptions, target: list[str], *, by: list[str] | None, estimator: list[str] | None, level: float, seed: int
+) -> tuple[LoggedBandit, Evaluation]:
+    """Read and evaluate, with a bar on a terminal."""
+    from kwis._validation import level as checked
+
+    checked(level)
+    with progress(f"reading {named.source}") as told:
+        from kwis.evaluation.evaluate import evaluate as run
+
+        found = named.read()
+        targets = targets_of(target, found)
+        segments = opt.listed(by, found.table) or ()
+        answer = run(found, targets, estimators=opt.listed(estimator), by=segments, level=level, rng=seed, progress=told)
+    return found, answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where an answer goes."""
+
+    report: str | None = None
+    json: bool = False
+    json_file: str | None = None
+    table: bool = True
+
+    def check(self) -> None:
+        """Refuse files that cannot be written, before the work is done."""
+        from kwis._files import writable
+
+        if self.report is not None:
+            writable(self.report, "report")
+        if self.json_file is not None:
+            writable(self.json_file, "json-file")
+
+    def write_files(self, answer: Evaluation) -> None:
+        """Report and JSON, each whole or not at all."""
+        from kwis._files import write_whole
+
+        if self.json_file is not None:
+            write_whole(self.json_file, f"{answer.to_json()}\n".encode(), "json-file")
+        if self.report is not None:
+            answer.to_html(self.report)
+
+    def write(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
+        """Files first, then stdout."""
+        self.write_files(answer)
+        if self.json:
+            print(answer.to_json())
+        else:
+            self._print(log, answer, source)
+
+    def _print(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
+        from kwis.cli import show
+
+        out = console()
+        show.show_log(out, log, source)
+        show.show_answer(out, answer)
+        if self.table:
+            show.show_estimates(out, answer)
+        for segments in answer.segments:
+            show.show_segments(out, segments, answer.settings.level)
+        if self.report is not None:
+            out.print(f"\nReport: {self.report}", soft_wrap=True)

@@ -1,0 +1,101 @@
+"""Gates: conditions on an answer that decide the exit code, so that a deployment can wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kwis.cli.terminal import GATE_FAILED, say
+from kwis.errors import InputError
+
+if TYPE_CHECKING:
+    from kwis.evaluation import Evaluation
+    from kwis.results import Interval
+
+_PANEL = "Gates (exit code 1 if one fails)"
+
+
+class Using(StrEnum):
+    """Which number of an interval is compared."""
+
+    LOW = "low"
+    VALUE = "value"
+    HIGH = "high"
+
+
+class Of(StrEnum):
+    """Whether the value of a policy is meant, or its difference to the logging policy."""
+
+    POLICY = "policy"
+    CHANGE = "change"
+
+
+class Trust(StrEnum):
+    """Verdicts that a gate can ask for."""
+
+    TRUST = "trust"
+    CARE = "care"
+
+
+FailBelow = Annotated[
+    float | None,
+    typer.Option("--fail-below", metavar="NUMBER", rich_help_panel=_PANEL, show_default=False, help="Fail if any target is below it."),
+]
+UsingOption = Annotated[Using, typer.Option("--using", rich_help_panel=_PANEL, help="Which end of the recommended interval is compared.")]
+OfOption = Annotated[
+    Of, typer.Option("--of", rich_help_panel=_PANEL, help="Compare the policy's value, or its change against the logging policy.")
+]
+Require = Annotated[
+    Trust | None,
+    typer.Option("--require", rich_help_panel=_PANEL, show_default=False, help="Fail if a verdict is worse than trust, or than with care."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The conditions that were asked for."""
+
+    below: float | None = None
+    using: Using = Using.LOW
+    of: Of = Of.POLICY
+    require: Trust | None = None
+
+    def check(self) -> None:
+        """Refuse a limit that nothing can be compared with."""
+        if self.below is not None and self.below != self.below:
+            raise InputError("`fail-below` must be a number, got nan")
+
+    def enforce(self, evaluation: Evaluation) -> None:
+        """Say which conditions fail, and end with exit code 1 if any does."""
+        failures = [*self._values(evaluation), *self._verdicts(evaluation)]
+        for failure in failures:
+            say(f"gate failed: {failure}")
+        if failures:
+            raise typer.Exit(GATE_FAILED)
+
+    def _values(self, evaluation: Evaluation) -> list[str]:
+        if self.below is None:
+            return []
+        failures = []
+        for target, found in evaluation.recommended.items():
+            interval: Interval = found.change.interval if self.of is Of.CHANGE else found.row.interval
+            number = getattr(interval, self.using.value)
+            if not number >= self.below:  # so that what is no number fails too
+                what = "change of" if self.of is Of.CHANGE else "value of"
+                end = "" if self.using is Using.VALUE else f"{self.using.value} end of the "
+                failures.append(f"{end}{what} {target} is {number:.6g}, below {self.below:g}")
+        return failures
+
+    def _verdicts(self, evaluation: Evaluation) -> list[str]:
+        verdicts = [(f"verdict on {target}", found.row.verdict.level) for target, found in evaluation.recommended.items()]
+        return verdict_failures(verdicts, self.require)
+
+
+def verdict_failures(verdicts: Sequence[tuple[str, str]], require: Trust | None) -> list[str]:
+    """What is wrong with verdicts that have to be at least as good as required."""
+    allowed = {None: ("trust", "with care", "do not trust"), Trust.TRUST: ("trust",), Trust.CARE: ("trust", "with care")}[require]
+    return [f"{what} is {level!r}" for what, level in verdicts if level not in allowed]

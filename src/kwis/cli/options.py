@@ -1,0 +1,115 @@
+"""Options that several commands share, and what they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Annotated
+
+import typer
+
+_COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
+
+
+def _column(flag: str, text: str) -> typer.models.OptionInfo:
+    info: typer.models.OptionInfo = typer.Option(flag, metavar="COLUMN", help=text, rich_help_panel=_COLUMNS, show_default=False)
+    return info
+
+
+def _columns(flag: str, text: str) -> typer.models.OptionInfo:
+    info: typer.models.OptionInfo = typer.Option(flag, metavar="A,B,...", help=text, rich_help_panel=_COLUMNS, show_default=False)
+    return info
+
+
+Log = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG",
+        show_default=False,
+        help="CSV, Parquet, JSON lines or dsjson: a file, a folder or a quoted pattern; or a DuckDB or SQLite database.",
+    ),
+]
+Target = Annotated[
+    list[str],
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="[NAME=]COLUMN",
+        show_default=False,
+        help="A policy to evaluate: a column with its probability of the logged action, or with the action it takes, or the prefix of "
+        "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and distribution:A,B,... settle what is meant.",
+    ),
+]
+MaybeTarget = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", "-t", metavar="[NAME=]COLUMN", show_default=False, help="A policy whose weights are tested too. Repeat for several."
+    ),
+]
+Action = Annotated[str | None, _column("--action", "The action taken. Default: action.")]
+Reward = Annotated[list[str] | None, _columns("--reward", "What came of it, one or more. Default: reward.")]
+Propensity = Annotated[
+    str | None,
+    _column("--propensity", "The logger's probability of the action taken, or the prefix of one column per action. Default: propensity."),
+]
+NoPropensity = Annotated[
+    bool,
+    typer.Option("--estimate-propensity", rich_help_panel=_COLUMNS, help="Estimate propensities even if the log has some."),
+]
+Context = Annotated[list[str] | None, _columns("--context", "What the logger could see. Default: every column without another role.")]
+Categorical = Annotated[list[str] | None, _columns("--categorical", "Context columns of numbers that are labels.")]
+Actions = Annotated[list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")]
+RowWeight = Annotated[str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")]
+Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]
+Time = Annotated[str | None, _column("--time", "Date or number by which to look for drift.")]
+Logger = Annotated[str | None, _column("--logger", "Which logging policy acted, where there were several.")]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", metavar="SQL", help="SQL to run on a database, or on files, which it finds as the table log.", show_default=False
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="csv, parquet, json, dsjson, duckdb or sqlite, if the name does not tell."),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="A,B,...",
+        help="Columns whose values make segments. Repeat or list several.",
+        rich_help_panel=_WORK,
+        show_default=False,
+    ),
+]
+Estimator = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--estimator",
+        "-e",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        show_default=False,
+        help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, doubly-robust, ... "
+        "Repeat or list several. Default: all that apply.",
+    ),
+]
+Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK)]
+Report = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE.html", help="Write the report, one self-contained page.", rich_help_panel=_OUTPUT),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=_OUTPUT)]
+JsonFile = Annotated[
+    str | None, typer.Option("--json-file", metavar="FILE", help="Write the same JSON to a file.", rich_help_panel=_OUTPUT)
+]
+Table = Annotated[bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)]
+
+
+def listed(values: list[str] | None, known: Container[str] = ()) -> list[str] | None:
+    """Names given as repeated options, separated by commas, or both; one that is ``known`` may have commas itself."""
+    names: list[str] = []
+    for value in values or ():
+        names += [value] if value in known else [name.strip() for name in value.split(",") if name.strip()]
+    return names or None

@@ -1,0 +1,109 @@
+"""From options to a log and its targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwis.cli.options import listed
+from kwis.errors import InputError
+
+if TYPE_CHECKING:
+    from kwis.columns import Label
+    from kwis.io.source import Source
+    from kwis.logged import LoggedBandit
+
+_USUAL_PROPENSITY = ("propensity", "pscore")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """What the command line says about a log; lists are as typed, commas and all."""
+
+    source: str
+    action: str | None = None
+    reward: list[str] | None = None
+    propensity: str | None = None
+    estimate_propensity: bool = False
+    context: list[str] | None = None
+    categorical: list[str] | None = None
+    actions: list[str] | None = None
+    row_weight: str | None = None
+    group: str | None = None
+    time: str | None = None
+    logger: str | None = None
+    query: str | None = None
+    format: str | None = None
+
+    def read(self) -> LoggedBandit:
+        """The log; a column called ``propensity`` is taken for what it says."""
+        from kwis.io.assemble import assemble
+        from kwis.io.read import completed, read_source
+        from kwis.io.source import Roles
+
+        found = read_source(self.source, self.query, self.format)
+        table = found.table
+        roles = Roles(
+            action=self.action,
+            reward=listed(self.reward, table),
+            propensity=self._propensity(found),
+            context=listed(self.context, table),
+            row_weight=self.row_weight,
+            group=self.group,
+            time=self.time,
+            logger=self.logger,
+            actions=self._actions(found),
+            categorical=listed(self.categorical, table) or (),
+        )
+        return assemble(found, completed(roles, found))
+
+    def _actions(self, found: Source) -> list[Label] | None:
+        """The labels listed; numbers if the column of actions holds numbers."""
+        labels, name = listed(self.actions), self.action or found.roles.action or "action"
+        if labels is None or name not in found.table or found.table.column(name).kind != "number":
+            return None if labels is None else [*labels]
+        try:
+            numbers = [float(label) for label in labels]
+        except ValueError:
+            raise InputError(f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}") from None
+        return [int(number) if number.is_integer() else number for number in numbers]
+
+    def _propensity(self, found: Source) -> str | None:
+        if self.estimate_propensity:
+            if self.propensity is not None:
+                raise InputError(f"`estimate-propensity` must go without `propensity`, got {self.propensity!r}")
+            return None
+        if self.propensity is not None or found.roles.propensity is not None:
+            return self.propensity
+        return next((name for name in _USUAL_PROPENSITY if name in found.table), None)
+
+
+def targets_of(texts: list[str], log: LoggedBandit) -> Any:
+    """Targets as :func:`kwis.evaluate` takes them: a list, or a mapping where any has a name of its own."""
+    pairs = [(None, text) if text in log.table else _target(text) for text in texts]
+    if all(name is None for name, _ in pairs):
+        return [target for _, target in pairs]
+    named: dict[str, Any] = {}
+    for (name, target), text in zip(pairs, texts, strict=True):
+        key = name or text.partition(":")[2] or text
+        if key in named:
+            raise InputError(f"`target` must have different names, got {key!r} twice")
+        named[key] = target
+    return named
+
+
+def _target(text: str) -> tuple[str | None, Any]:
+    from kwis.policies import chosen, distribution, probability
+
+    name, equals, rest = text.partition("=")
+    label, column = (name.strip(), rest.strip()) if equals else (None, text.strip())
+    if not column or label == "":
+        raise InputError(f"`target` must be COLUMN or NAME=COLUMN, got {text!r}")
+    kind, colon, what = column.partition(":")
+    if colon and kind == "chosen":
+        return label, chosen(what)
+    if colon and kind == "probability":
+        return label, probability(what)
+    if colon and kind == "distribution":
+        return label, distribution(listed([what]) or [])
+    return label, column

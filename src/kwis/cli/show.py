@@ -1,0 +1,194 @@
+"""Answers on a terminal: sentences and tables; no arithmetic beyond the choice of digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from kwis.evaluation.records import LOGGING_POLICY
+from kwis.evaluation.words import decimals, number, signed, span, wrapped
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kwis.diagnostics import PropensityReport
+    from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
+    from kwis.logged import LoggedBandit
+
+_NARROW = 110
+_COLOURS = {"trust": "green", "with care": "yellow", "do not trust": "red"}
+
+
+def show_log(console: Console, log: LoggedBandit, source: str) -> None:
+    """What was read, so that a wrong guess about a column is seen at once."""
+    first, *others = repr(log).splitlines()
+    console.print(f"{source}{first.removeprefix('LoggedBandit')}")
+    for line in others:
+        if not line.lstrip().startswith("note"):  # the answer repeats the notes
+            console.print(line)
+    console.print()
+
+
+def show_answer(console: Console, evaluation: Evaluation) -> None:
+    """The answer in words, verdicts in colour."""
+    for line in repr(evaluation).splitlines():
+        text = Text(line)
+        for verdict, colour in _COLOURS.items():
+            if line.endswith(f": {verdict}"):
+                text.stylize(f"bold {colour}", len(line) - len(verdict))
+        if line and not line.startswith(" "):
+            text.stylize("bold")
+        console.print(text, soft_wrap=True)
+
+
+def show_estimates(console: Console, evaluation: Evaluation) -> None:
+    """Every policy by every estimator."""
+    for reward in evaluation.rewards:
+        rows = [row for row in evaluation.rows if row.reward == reward]
+        changes = {(c.target, c.estimator): c for c in evaluation.changes if c.reward == reward and c.baseline == LOGGING_POLICY}
+        digits = decimals(row.interval.width for row in rows if row.recommended)
+        table = _estimates(f"{reward}, by every estimator", evaluation.settings.level, console.width < _NARROW)
+        previous = None
+        for row in rows:
+            if row.target != previous:
+                table.add_section()
+            name = "" if row.target == previous else row.target
+            table.add_row(name, *_cells(row, changes.get((row.target, row.estimator)), digits, console.width < _NARROW))
+            previous = row.target
+        console.print("", table)
+    console.print(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows")
+
+
+def show_segments(console: Console, found: Segments, level: float) -> None:
+    """Recommended estimates and changes in every segment."""
+    table = _plain(f"by {', '.join(found.columns)}")
+    for name in ("segment", "policy"):
+        table.add_column(name, overflow="fold")
+    for name in ("rows", "value", f"{level:.0%} interval", "change", f"{level:.0%} for all segments"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for segment in found.segments:
+        changes = {(change.target, change.reward): change for change in segment.changes}
+        digits = decimals(row.interval.width for row in segment.rows)
+        for i, row in enumerate(segment.rows):
+            change = changes.get((row.target, row.reward))
+            label, n = (segment.label, f"{segment.n:,}") if i == 0 else ("", "")
+            several = len({row.reward for row in segment.rows}) > 1
+            policy = f"{row.target}, {row.reward}" if several else row.target
+            table.add_row(label, policy, n, number(row.estimate.value, digits), span(row.interval, digits), *_change(change, digits, True))
+        table.add_section()
+    console.print("", table)
+    for note in found.notes:
+        console.print(note)
+
+
+def show_differences(console: Console, title: str, changes: Sequence[Change], level: float) -> None:
+    """Differences between policies, each with its own interval and with the one that holds for all at once."""
+    table = _plain(title)
+    table.add_column("difference", overflow="fold")
+    for name in ("value", f"{level:.0%} interval", f"{level:.0%} for all at once", "p"):
+        table.add_column(name, justify="right", no_wrap=True)
+    digits = decimals(change.interval.width for change in changes)
+    for change in changes:
+        table.add_row(
+            f"{change.target} − {change.baseline}",
+            signed(change.interval.value, digits),
+            _ends(change.interval.low, change.interval.high, digits),
+            _ends(change.simultaneous.low, change.simultaneous.high, digits),
+            f"{change.p_value:.2g}",
+        )
+    console.print("", table)
+
+
+def show_ranking(console: Console, ranking: Ranking, level: float) -> None:
+    """Policies from best to worst, with the places that chance leaves open."""
+    table = _plain(f"{ranking.reward}, best first")
+    table.add_column("place", justify="right")
+    table.add_column("policy", overflow="fold")
+    for name in ("value", f"{level:.0%} interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("estimator", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    digits = decimals(place.row.interval.width for place in ranking.places)
+    for place in ranking.places:
+        row = place.row
+        where = f"{place.best}" if place.best == place.worst else f"{place.best} to {place.worst}"
+        values = (number(row.estimate.value, digits), span(row.interval, digits))
+        table.add_row(where, place.target, *values, row.estimator, coloured(row.verdict.level))
+    console.print(table)
+    for sentence in ranking.words:
+        console.print(sentence)
+
+
+def show_trust(console: Console, evaluation: Evaluation) -> None:
+    """Verdicts and notes in words."""
+    console.print(Text("Can it be trusted?", style="bold"))
+    for target, found in evaluation.diagnostics.items():
+        console.print(Text.assemble(f"  {target}: ", coloured(found.verdict.level)))
+        _points(console, found.verdict.reasons)
+    if evaluation.notes:
+        console.print(Text("Notes", style="bold"))
+        _points(console, evaluation.notes)
+
+
+def show_propensity(console: Console, report: PropensityReport) -> None:
+    """The verdict on propensities, where they fail, and what else was noticed."""
+    console.print(Text.assemble("Propensities: ", coloured(report.verdict.level), style="bold"))
+    _points(console, report.verdict.reasons)
+    outcome = "they fail" if report.wrong else "nothing found"
+    console.print(f"{len(report.tests):,} tests together: p = {report.p_value:.2g}, {outcome} at {report.level:.0%}")
+    _points(console, [test.words for test in report.failures])
+    findings = [finding.sentence for finding in report.check.findings]
+    curve = report.check.reliability
+    if curve is not None:
+        error, chance = curve.expected_calibration_error, curve.expected_by_chance
+        findings.append(f"expected calibration error {error:.2%}, of which {chance:.2%} would be chance")
+    if findings or report.notes:
+        console.print("Also")
+        _points(console, [*findings, *report.notes])
+
+
+def _points(console: Console, sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        console.print(wrapped(sentence, "    - "), soft_wrap=True)
+
+
+def coloured(verdict: str) -> Text:
+    return Text(verdict, style=_COLOURS[verdict])
+
+
+def _plain(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _estimates(title: str, level: float, narrow: bool) -> Table:
+    table = _plain(title)
+    table.add_column("policy", overflow="fold")
+    table.add_column("estimator", overflow="fold")
+    for name in ("value", f"{level:.0%} interval", "change", f"{level:.0%} of change"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("effective rows", justify="right", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+    return table
+
+
+def _cells(row: Row, change: Change | None, digits: int, narrow: bool) -> list[str | Text]:
+    mark = "* " if row.recommended and change is not None else "  "
+    cells: list[str | Text] = [mark + row.estimator, number(row.estimate.value, digits), span(row.interval, digits)]
+    cells += _change(change, digits, False)
+    return cells if narrow else [*cells, f"{row.estimate.effective_n:,.0f}", coloured(row.verdict.level)]
+
+
+def _change(change: Change | None, digits: int, simultaneous: bool) -> tuple[str, str]:
+    if change is None:
+        return "", ""
+    ends = change.simultaneous if simultaneous else change.interval
+    return signed(change.interval.value, digits), _ends(ends.low, ends.high, digits)
+
+
+def _ends(low: float, high: float, digits: int) -> str:
+    return f"{signed(low, digits)} to {signed(high, digits)}"
