@@ -7,7 +7,7 @@ ARGS ?=
 .PHONY: demo test test-all bench lint clean
 
 demo: $(VENV)/.installed-core
-	$(BIN)/python -m kwis.demo $(ARGS)
+	$(BIN)/kwis demo --report report.html $(ARGS)
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
