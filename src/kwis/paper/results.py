@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -185,36 +185,43 @@ def _order(facts: CellFacts) -> tuple[str, ...]:
 
 
 def _outcomes(store: Store, estimator: str, cells: Mapping[str, CellFacts]) -> dict[str, Outcome]:
-    ends = store.bootstrap_ends(estimator)
-    return {
-        one.key: summarise(one, cells[one.key], ends.get(one.key))
-        for one in store.estimates(estimator)
-        if one.error is None and one.key in cells
-    }
+    stored = [one for one in store.estimates(estimator) if one.error is None and one.key in cells]
+    if not stored:
+        return {}
+    return dict(zip((one.key for one in stored), summarise(stored, cells, store.bootstrap_ends(estimator)), strict=True))
 
 
-def summarise(stored: StoredEstimate, facts: CellFacts, ends: Floats | None) -> Outcome:
-    """Reduce the estimates on all test sets to what tables need."""
-    assert stored.value is not None
-    assert stored.std_error is not None
-    value, std_error = stored.value, stored.std_error
-    reach = ndtri((1 + np.array(LEVELS)) / 2)[:, None] * std_error
-    return Outcome(
-        value=float(value.mean()),
-        std_error=float(std_error.mean()),
-        error_published=float(np.abs(value - facts.truth_published).mean()),
-        error_expected=float(np.abs(value - facts.truth_expected).mean()),
-        influence=_covered(value - reach, value + reach, facts),
-        bootstrap=None if ends is None else _covered(ends[:, 0], ends[:, 1], facts),
-        kernel_average=stored.kernel_average,
-    )
+def summarise(stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], ends: Mapping[str, Floats]) -> list[Outcome]:
+    """Reduce the estimates on all test sets to what tables need, many cells at once."""
+    value = np.stack([one.value for one in stored if one.value is not None])
+    std_error = np.stack([one.std_error for one in stored if one.std_error is not None])
+    truths = np.array([[cells[one.key].truth_published, cells[one.key].truth_expected] for one in stored])
+    errors = np.abs(value[:, None, :] - truths[:, :, None]).mean(axis=2)
+    reach = ndtri((1 + np.array(LEVELS)) / 2)[:, None] * std_error[:, None, :]
+    influence = _covered(value[:, None, :] - reach, value[:, None, :] + reach, truths)
+    bootstrapped = [place for place, one in enumerate(stored) if one.key in ends]
+    bootstrap: dict[int, Covered] = {}
+    if bootstrapped:
+        both = np.stack([ends[stored[place].key] for place in bootstrapped])
+        bootstrap = dict(zip(bootstrapped, _covered(both[:, :, 0], both[:, :, 1], truths[bootstrapped]), strict=True))
+    return [
+        Outcome(
+            value=float(value[place].mean()),
+            std_error=float(std_error[place].mean()),
+            error_published=float(errors[place, 0]),
+            error_expected=float(errors[place, 1]),
+            influence=influence[place],
+            bootstrap=bootstrap.get(place),
+            kernel_average=one.kernel_average,
+        )
+        for place, one in enumerate(stored)
+    ]
 
 
-def _covered(low: Floats, high: Floats, facts: CellFacts) -> Covered:
-    def count(truth: float) -> tuple[int, ...]:
-        return tuple(int(number) for number in ((low <= truth) & (truth <= high)).sum(axis=1))
-
-    return Covered(count(facts.truth_published), count(facts.truth_expected))
+def _covered(low: Floats, high: Floats, truths: Floats) -> list[Covered]:
+    """Counts from interval ends ``(cells, levels, test_sets)`` and truths ``(cells, 2)``."""
+    inside = [((low <= truth) & (truth <= high)).sum(axis=2).tolist() for truth in (truths[:, 0, None, None], truths[:, 1, None, None])]
+    return [Covered(tuple(published), tuple(expected)) for published, expected in zip(*inside, strict=True)]
 
 
 def _bandwidths(store: Store, kind: str) -> dict[str, ChosenBandwidth]:
