@@ -1,0 +1,53 @@
+"""What happens to large logs is a rule, and the result says it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.evaluation import intervals, measure, path
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """The rules of large logs, on a log of 400 rows."""
+    monkeypatch.setattr(intervals, "NEIGHBOUR_ROWS", 300)
+    monkeypatch.setattr("kwis.evaluation.account.NEIGHBOUR_ROWS", 300)
+    for module in ("measure", "account"):
+        monkeypatch.setattr(f"kwis.evaluation.{module}.SELECTION_ROWS", 200)
+    monkeypatch.setattr(path, "FULL_ROWS", 300)
+    monkeypatch.setattr(path, "SUBSET_ROWS", 100)
+
+
+def test_large_logs_take_quicker_roads_and_say_so(sample, small_limits):
+    log = sample.read(reward="click")
+    found = kwis.evaluate(log, "p_new", estimators=["wis", "normalised-kernel-wis"])
+    methods = {row.estimator: row.interval.method for row in found.rows}
+    assert methods == {"mean of the log": "bootstrap-bca", "wis": "bootstrap-bca", "normalised-kernel-wis": "influence"}
+    assert found.settings.selection_rows == 200
+    assert found.settings.path_rows == found.paths[0].rows == 100
+    words = " ".join(found.notes)
+    assert "intervals of normalised-kernel-wis are from their influence functions" in words
+    assert "selected on 200 of the 400 rows, drawn with seed 0" in words
+    assert "paths were computed on 100 of the 400 rows" in words
+
+
+def test_selection_uses_the_seeded_subset_and_the_estimate_all_rows(sample, small_limits):
+    from kwis.policies import weigh
+    from kwis.targets import resolve_target
+
+    log = sample.read(reward="click")
+    found = kwis.evaluate(log, "p_new", estimators=["normalised-kernel-wis"], rng=5)
+    subset = measure.selection_rows(400, 5)
+    whole = weigh(log, resolve_target(log, "p_new"))
+    bandwidth = kwis.KernelWIS(rng=5).estimate(whole.take(subset)).bandwidth
+    row = next(row for row in found.rows if row.target == "p_new")
+    assert row.estimate.bandwidth == bandwidth
+    assert row.estimate.value == pytest.approx(kwis.KernelWIS(bandwidth, normalised=True).estimate(whole).value, rel=1e-11)
+
+
+def test_small_logs_use_every_row():
+    assert measure.selection_rows(20_000, 0) is None
+    assert path.path_rows(20_000, 0) is None
+    assert np.unique(path.path_rows(20_001, 0)).size == 5_000

@@ -1,0 +1,55 @@
+"""One pass for a family of estimators and all rewards gives what each gives alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
+from kwis.intervals.draws import count_chunks
+
+N = 120
+
+
+def _samples(mass: bool, grouped: bool) -> list[kwis.PredictedSample]:
+    rng = np.random.default_rng(5)
+    context = rng.normal(size=(N, 2)).round(0)
+    weight = rng.exponential(size=N) * (rng.random(N) > 0.2)
+    group = rng.integers(0, 30, N) if grouped else None
+    masses = rng.uniform(0.5, 3, N) if mass else None
+    return [
+        kwis.PredictedSample(
+            kwis.WeightedSample(context=context, weight=weight, reward=reward, group=group, mass=masses),
+            predicted=rng.random(N),
+            predicted_value=rng.random(N),
+        )
+        for reward in (rng.random(N), 1e3 * rng.normal(size=N))
+    ]
+
+
+@pytest.mark.parametrize("estimator", [kwis.KernelWIS(1.0), kwis.KernelWIS(np.inf), kwis.StateWIS()])
+@pytest.mark.parametrize(("mass", "grouped"), [(False, False), (True, True)])
+def test_a_family_done_together_equals_each_member_alone(estimator, mass, grouped):
+    samples = _samples(mass, grouped)
+    members = [estimator, replace(estimator, normalised=True), kwis.DoublyRobust(replace(estimator, normalised=True))]
+    jobs = [Job(member, sample) for member in members for sample in samples]
+    counts = next(count_chunks(N, samples[0].group, 30, np.random.default_rng(1)))
+    for job, estimate, values in zip(jobs, estimates_together(jobs), resamples_together(jobs, counts), strict=True):
+        alone = job.estimator.estimate(job.sample)
+        assert estimate.name == alone.name
+        assert estimate.value == pytest.approx(alone.value, rel=1e-12)
+        assert estimate.std_error == pytest.approx(alone.std_error, rel=1e-10)
+        assert estimate.effective_n == pytest.approx(alone.effective_n, rel=1e-12)
+        np.testing.assert_allclose(estimate.influence, alone.influence, rtol=1e-9, atol=1e-9 * np.abs(alone.influence).max())
+        np.testing.assert_allclose(values, job.estimator.resampled(job.sample, counts).values, rtol=1e-11)
+
+
+def test_a_family_shares_kernel_and_bandwidth_but_not_the_form():
+    assert family_of(kwis.KernelWIS(1.0)) == family_of(kwis.KernelWIS(1.0, normalised=True))
+    assert family_of(kwis.KernelWIS(1.0)) == family_of(kwis.DoublyRobust(kwis.KernelWIS(1.0, normalised=True)))
+    assert family_of(kwis.KernelWIS(1.0)) != family_of(kwis.KernelWIS(2.0))
+    assert family_of(kwis.KernelWIS(1.0)) != family_of(kwis.KernelWIS(1.0, kernel="laplace"))
+    assert family_of(kwis.WIS()) is None
