@@ -60,6 +60,31 @@ def test_a_page_with_a_fault_would_be_noticed(tmp_path):
     assert opened(page, tmp_path / "profile")[1] != []
 
 
+def test_tables_sort_and_the_theme_turns(report, tmp_path):
+    """The page within a frame, clicked by the page around it, which shows what came of it as its title."""
+    clicks = """
+      const inside = document.querySelector('iframe').contentDocument;
+      const table = [...inside.querySelectorAll('table')].find((t) => t.caption.textContent.startsWith('Most influential'));
+      const weights = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent).join(',');
+      const before = weights();
+      table.tHead.rows[0].cells[1].firstChild.click();
+      const up = weights();
+      table.tHead.rows[0].cells[1].firstChild.click();
+      inside.getElementById('theme').click();
+      const heading = table.tHead.rows[0].cells[1].getAttribute('aria-sort');
+      document.title = [before, up, weights(), heading, inside.documentElement.dataset.theme].join(' ');
+    """
+    page = report.parent / "clicks.html"
+    page.write_text(f'<!doctype html><iframe src="{report.name}"></iframe><script>onload = () => {{ {clicks} }}</script>')
+    elements, console = opened(page, tmp_path, "allow-file-access-from-files")
+    assert console == []
+    before, up, down, heading, theme = elements.split("<title>")[1].split("<")[0].split(" ")
+    assert before == down == "17.3,8.65,5.77"
+    assert up == "5.77,8.65,17.3"
+    assert heading == "descending"
+    assert theme == "dark"
+
+
 def test_nothing_sticks_out_sideways_on_any_screen(report, tmp_path):
     """Frames as wide as telephones, tablets and desks; the page says how wide each of them would have to be."""
     widths = (360, 390, 768, 1200)

@@ -67,8 +67,5 @@
     });
   }
 
-  addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll("details.block:not([open])")) folded.open = true;
-  });
   root.dataset.ready = "yes";
 })();

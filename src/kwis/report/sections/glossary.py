@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 _MEANINGS = {
     "vis": "mean of reward times weight; unbiased with right propensities, and the most variable",
-    "truncated-vis": "the same with the largest weights cut at the square root of the number of rows",
+    "truncated-vis": "vis with weights cut at the square root of the number of rows, or at the cap that was asked for",
     "wis": "weighted mean of the rewards: weights are divided by their overall mean",
     "state-wis": "weights are divided by their mean over the rows with the same context",
     "kernel-wis": "weights are divided by their mean over contexts nearby; the bandwidth says how near",
