@@ -103,7 +103,12 @@ def test_several_rewards_equal_one_at_a_time(sample):
 def test_every_format_gives_the_same_numbers(sample, tmp_path: Path):
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
     values = []
-    for source in (sample.table, pandas.DataFrame(sample.table), polars.DataFrame(dict(sample.table)), sample.write(tmp_path / "log.parquet")):
+    for source in (
+        sample.table,
+        pandas.DataFrame(sample.table),
+        polars.DataFrame(dict(sample.table)),
+        sample.write(tmp_path / "log.parquet"),
+    ):
         log = kwis.read_log(source, **sample.arguments)
         found = kwis.evaluate(log, "p_new", interval=kwis.InfluenceInterval(), estimators=["wis", "kernel-wis", "doubly-robust"])
         values.append([(row.estimate.value, row.interval.low, row.interval.high) for row in found.rows])
