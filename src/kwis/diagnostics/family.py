@@ -8,8 +8,8 @@ strict than dividing the level by the number of tests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from kwis.diagnostics.records import Mask, MeanTest, Region
 from kwis.estimators.influence import draw_sums
 from kwis.typing import Floats, Ints
 
-_DRAWS = 20_000
+_DRAWS = 10_000
 _CELLS = 1 << 22  # entries of the largest matrix in flight
 _LEAST_DRAWS = 30
 _LEAST_EXPECTED = 10.0
@@ -53,43 +53,42 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
-    """Sums over the draws of m tests: scores, scales, cubes, how many draws take part, and the products ``(m, m)``."""
+    """Sums over the draws of m tests: scores, their squares and cubes, scales, and how many draws take part.
 
+    Scores are in units of the subject's largest, as cubes of huge ones would overflow.
+    """
+
+    unit: Floats
     score: Floats
-    scale: Floats
+    squares: Floats
     cubes: Floats
+    scale: Floats
     draws: Floats
-    products: Floats
 
     def z(self) -> Floats:
         """Sums in standard errors, corrected for skewness."""
-        squares, n = np.diag(self.products), np.maximum(self.draws, 2)
-        part = self.score / np.sqrt(np.where(squares > 0, squares, 1.0))
+        n = np.maximum(self.draws, 2)
+        part = self.score / np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
         # From the sum over the root of the squares to Student's ratio, whose spread is around the mean.
         t = part * np.sqrt((n - 1) / np.maximum(n - part**2, 1e-9))
-        mean = self.score / n
-        variance = squares / n - mean**2
-        third = self.cubes / n - 3 * mean * squares / n + 2 * mean**3
-        spread = variance > 1e-9 * squares / n
+        mean, second = self.score / n, self.squares / n
+        variance = second - mean**2
+        third = self.cubes / n - 3 * mean * second + 2 * mean**3
+        spread = variance > 1e-9 * second
         a = np.where(spread, third / np.where(spread, variance, 1.0) ** 1.5, 0.0) / np.sqrt(n)
         return np.clip(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6, -_FARTHEST, _FARTHEST)
-
-    def correlations(self) -> Floats:
-        root = np.sqrt(np.diag(self.products))
-        root = np.where(root > 0, root, 1.0)
-        return self.products / np.outer(root, root)
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Means and the two ends of their intervals, each by itself."""
         n, scale = np.maximum(self.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
-        mean = 1 + self.score / scale
-        squares = np.maximum(np.diag(self.products) - self.score**2 / n, 0.0)
-        reach = ndtri((1 + level) / 2) * np.sqrt(squares * n / (n - 1)) / scale
+        mean = 1 + self.unit * self.score / scale
+        squares = np.maximum(self.squares - self.score**2 / n, 0.0)
+        reach = ndtri((1 + level) / 2) * self.unit * np.sqrt(squares * n / (n - 1)) / scale
         return mean, mean - reach, mean + reach
 
 
-def pairs_of(subjects: Sequence[Subject], regions: Sequence[Region], group: Ints | None, most: int) -> list[tuple[int, int]]:
-    """Subjects and regions that can be tested, every subject on the whole log first, at most ``most`` of them."""
+def pairs_of(subjects: Sequence[Subject], regions: Sequence[Region], group: Ints | None) -> list[tuple[int, int]]:
+    """Subjects and regions that can be tested, every subject on the whole log first."""
     n = len(regions[0].rows)
     draws = [_draws_in(region.rows, group) for region in regions]
     pairs = []
@@ -98,36 +97,94 @@ def pairs_of(subjects: Sequence[Subject], regions: Sequence[Region], group: Ints
             enough = draws[r] >= _LEAST_DRAWS and subject.expected * region.n / n >= _LEAST_EXPECTED
             if enough and subject.score[region.rows].any() and (r == 0 or subject.kind != "confidence"):
                 pairs.append((s, r))
-    return pairs[:most]
+    return pairs
 
 
 def _draws_in(rows: Mask, group: Ints | None) -> int:
     return int(rows.sum()) if group is None else np.unique(group[rows]).size
 
 
-def sums_of(
-    subjects: Sequence[Subject], regions: Sequence[Region], pairs: Sequence[tuple[int, int]], mass: Floats | None, group: Ints | None
-) -> Sums:
-    """Sums over the draws, block by block: memory is bounded whatever the number of rows."""
-    n, m = len(regions[0].rows), len(pairs)
-    weight = np.ones(n) if mass is None else mass / mass.mean()
-    top = [max(float(np.abs(subject.score).max()), 1e-300) for subject in subjects]  # cubes of huge scores would overflow
-    order = np.arange(n) if group is None else np.argsort(group, kind="stable")
-    of_subject, of_region = np.array([s for s, _ in pairs]), np.array([r for _, r in pairs])
-    score, scale, cubes, draws, products = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((m, m))
-    for rows in _blocks(order, group, max(1, _CELLS // max(m, 1))):
-        labels = None if group is None else group[rows]
-        scores = np.stack([subject.score[rows] * (weight[rows] / largest) for subject, largest in zip(subjects, top, strict=True)], axis=1)
-        scales = np.stack([subject.scale[rows] * weight[rows] for subject in subjects], axis=1)
-        inside = np.stack([region.rows[rows] for region in regions], axis=1).astype(np.float64)
-        sums = draw_sums(scores[:, of_subject] * inside[:, of_region], labels)
-        score += sums.sum(axis=0)
-        scale += np.einsum("ij,ij->j", scales[:, of_subject], inside[:, of_region])
-        cubes += (sums**3).sum(axis=0)
-        draws += (draw_sums(inside, labels) > 0).sum(axis=0)[of_region]
-        products += sums.T @ sums
-    size = np.array(top)[of_subject]
-    return Sums(score=score * size, scale=scale, cubes=cubes * size**3, draws=draws, products=products * np.outer(size, size))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Family:
+    """Pairs of a subject and a region, on the rows of one log."""
+
+    subjects: tuple[Subject, ...]
+    regions: tuple[Region, ...]
+    pairs: tuple[tuple[int, int], ...]
+    mass: Floats | None = None
+    group: Ints | None = None
+
+    @property
+    def upper_only(self) -> Mask:
+        return np.array([self.subjects[s].upper_only for s, _ in self.pairs])
+
+    def without(self, rows: Mask) -> Family:
+        """The same tests on the other rows."""
+        return replace(self, regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions))
+
+    def sums(self) -> Sums:
+        """Sums over the draws."""
+        m = len(self.pairs)
+        score, squares, cubes, scale, draws = np.zeros((5, m))
+        of_subject, of_region = np.array(self.pairs).T
+        for rows, sums in self._draws():
+            score += sums.sum(axis=0)
+            squares += np.einsum("ij,ij->j", sums, sums)
+            cubes += np.einsum("ij,ij,ij->j", sums, sums, sums)
+            scale += self._stacked(rows, "scale", of_subject, of_region).sum(axis=0)
+            inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
+            draws += (draw_sums(inside, None if self.group is None else self.group[rows]) > 0).sum(axis=0)[of_region]
+        return Sums(unit=self._units()[of_subject], score=score, squares=squares, cubes=cubes, scale=scale, draws=draws)
+
+    def correlations(self) -> Floats:
+        """``(m, m)`` correlations of the sums of scores."""
+        products = np.zeros((len(self.pairs), len(self.pairs)))
+        for _, sums in self._draws():
+            products += sums.T @ sums
+        root = np.sqrt(np.diag(products))
+        root = np.where(root > 0, root, 1.0)
+        return products / np.outer(root, root)
+
+    def _draws(self) -> Iterator[tuple[Ints, Floats]]:
+        """Rows block by block, and the scores of their draws ``(draws, m)``: memory is bounded whatever the number of rows."""
+        of_subject, of_region = np.array(self.pairs).T
+        order = np.arange(len(self.regions[0].rows)) if self.group is None else np.argsort(self.group, kind="stable")
+        units = self._units()[of_subject]
+        for rows in _blocks(order, self.group, max(1, _CELLS // len(self.pairs))):
+            scores = self._stacked(rows, "score", of_subject, of_region)
+            scores /= units
+            yield rows, draw_sums(scores, None if self.group is None else self.group[rows])
+
+    def _stacked(self, rows: Ints, what: Literal["score", "scale"], of_subject: Ints, of_region: Ints) -> Floats:
+        mass = np.ones(len(rows)) if self.mass is None else self.mass[rows] / self.mass.mean()
+        values = np.stack([getattr(subject, what)[rows] * mass for subject in self.subjects], axis=1)
+        inside = np.stack([region.rows[rows] for region in self.regions], axis=1)
+        return values[:, of_subject] * inside[:, of_region]
+
+    def _units(self) -> Floats:
+        return np.array([max(float(np.abs(subject.score).max()), 1e-300) for subject in self.subjects])
+
+    def judged(self, smallest: Floats) -> tuple[MeanTest, ...]:
+        """Records of the tests, each with a p-value that allows for all of them."""
+        sums = self.sums()
+        z, (means, lows, highs) = sums.z(), sums.intervals()
+        p = adjusted(p_values(z, self.upper_only), smallest, len(self.pairs))
+        p[sums.draws < _LEAST_DRAWS] = 1.0  # where too little is left of the region
+        return tuple(
+            MeanTest(
+                kind=self.subjects[s].kind,
+                subject=self.subjects[s].name,
+                region=self.regions[r].label,
+                column=self.regions[r].column,
+                n=self.regions[r].n,
+                mean=float(means[i]),
+                low=float(lows[i]),
+                high=float(highs[i]),
+                z=float(z[i]),
+                p_value=float(p[i]),
+            )
+            for i, (s, r) in enumerate(self.pairs)
+        )
 
 
 def _blocks(order: Ints, group: Ints | None, size: int) -> list[Ints]:
@@ -171,26 +228,3 @@ def adjusted(p: Floats, smallest: Floats, tests: int) -> Floats:
     """P-values that allow for all the tests; beyond what the draws can tell, Bonferroni's, which is then the smaller."""
     by_draws = (1 + np.searchsorted(smallest, p, side="right")) / (1 + len(smallest))
     return np.minimum(1.0, np.minimum(by_draws, tests * p))
-
-
-def as_tests(
-    subjects: Sequence[Subject], regions: Sequence[Region], pairs: Sequence[tuple[int, int]], sums: Sums, p: Floats
-) -> tuple[MeanTest, ...]:
-    """Records of the tests, with the p-values given."""
-    means, lows, highs = sums.intervals()
-    z = sums.z()
-    return tuple(
-        MeanTest(
-            kind=subjects[s].kind,
-            subject=subjects[s].name,
-            region=regions[r].label,
-            column=regions[r].column,
-            n=regions[r].n,
-            mean=float(means[i]),
-            low=float(lows[i]),
-            high=float(highs[i]),
-            z=float(z[i]),
-            p_value=float(p[i]),
-        )
-        for i, (s, r) in enumerate(pairs)
-    )

@@ -13,13 +13,13 @@ Without targets a policy that takes every action with the same probability stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kwis import _validation as check
-from kwis.diagnostics.family import Subject, Sums, adjusted, as_tests, p_values, pairs_of, smallest_by_chance, sums_of
-from kwis.diagnostics.records import Mask, MeanTest, PropensityReport, Region
+from kwis.diagnostics.family import Family, Subject, pairs_of, smallest_by_chance
+from kwis.diagnostics.locate import located
+from kwis.diagnostics.records import MeanTest, PropensityReport
 from kwis.diagnostics.regions import regions_of
 from kwis.diagnostics.verdict import propensity_verdict
 from kwis.errors import InputError
@@ -31,7 +31,6 @@ from kwis.typing import Floats
 
 MOST_TESTS = 400
 _MOST_ACTIONS = 20
-_MOST_FAILURES = 5
 
 
 def propensity_report(
@@ -56,85 +55,40 @@ def propensity_report(
     """
     if log.propensity is None:
         raise InputError("`log` must have propensities to be checked; kwis.propensity.estimate_propensities supplies them")
-    family = _Family.of(log, targets)
-    p_value, tests, failures = 1.0, tuple[MeanTest, ...](), tuple[MeanTest, ...]()
+    family, notes = _family_of(log, targets)
+    tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
     if family.pairs:
-        tests, smallest = family.judged()
-        p_value = min(test.p_value for test in tests)
-        failures = family.failures(tests, smallest, check.level(level))
+        smallest = smallest_by_chance(family.correlations(), family.upper_only)
+        tests = family.judged(smallest)
+        failures = located(family, tests, smallest, check.level(level))
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
     return PropensityReport(
         verdict=propensity_verdict(failures, signs, len(log), estimated is not None),
-        p_value=p_value,
+        p_value=min((test.p_value for test in tests), default=1.0),
         level=level,
         failures=failures,
         tests=tests,
         check=signs,
         estimated=estimated is not None,
-        notes=family.notes,
+        notes=notes,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Family:
-    """All tests of one log."""
-
-    log: LoggedBandit
-    subjects: tuple[Subject, ...]
-    regions: tuple[Region, ...]
-    pairs: tuple[tuple[int, int], ...]
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, log: LoggedBandit, targets: Sequence[TargetPolicy]) -> _Family:
-        subjects = _subjects(log, targets)
-        regions = regions_of(log)
-        if len(regions) * len(subjects) > MOST_TESTS:
-            regions = regions_of(log, bins=2)
-        pairs = pairs_of(subjects, regions, log.group, len(regions) * len(subjects))
-        notes: tuple[str, ...] = ()
-        if len(pairs) > MOST_TESTS:
-            pairs = pairs[:MOST_TESTS]
-            tested = {regions[r].column for _, r in pairs}
-            left_out = [name for name in dict.fromkeys(region.column for region in regions) if name not in tested]
-            some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
-            notes = (f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough",) if left_out else ()
-        return cls(log=log, subjects=subjects, regions=regions, pairs=tuple(pairs), notes=notes)
-
-    @property
-    def upper_only(self) -> Mask:
-        return np.array([self.subjects[s].upper_only for s, _ in self.pairs])
-
-    def judged(self) -> tuple[tuple[MeanTest, ...], Floats]:
-        """Every test with its p-value, and the smallest p-values to expect by chance."""
-        sums = self._sums(self.regions)
-        smallest = smallest_by_chance(sums.correlations(), self.upper_only)
-        return self._tests(self.regions, sums, smallest), smallest
-
-    def failures(self, tests: tuple[MeanTest, ...], smallest: Floats, level: float) -> tuple[MeanTest, ...]:
-        """The strongest failure, then the strongest without its rows, and so on while any is left.
-
-        Propensities that are wrong in one country fail in every region with people from that country; this names the country.
-        """
-        found: list[MeanTest] = []
-        regions, current = self.regions, tests
-        while len(found) < _MOST_FAILURES and min(test.p_value for test in current) < level:
-            worst = min(range(len(current)), key=lambda i: (current[i].p_value, -abs(current[i].z)))
-            found.append(current[worst])
-            gone = regions[self.pairs[worst][1]].rows
-            regions = tuple(replace(region, rows=region.rows & ~gone) for region in regions)
-            if not regions[0].rows.any():
-                break
-            current = self._tests(regions, self._sums(regions), smallest)
-        return tuple(found)
-
-    def _sums(self, regions: tuple[Region, ...]) -> Sums:
-        return sums_of(self.subjects, regions, self.pairs, self.log.row_weight, self.log.group)
-
-    def _tests(self, regions: tuple[Region, ...], sums: Sums, smallest: Floats) -> tuple[MeanTest, ...]:
-        p = adjusted(p_values(sums.z(), self.upper_only), smallest, len(self.pairs))
-        p[sums.draws < 30] = 1.0  # too little is left of the region
-        return as_tests(self.subjects, regions, self.pairs, sums, p)
+def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Family, tuple[str, ...]]:
+    """All tests of one log, and notes on what had to be left out."""
+    subjects = _subjects(log, targets)
+    regions = regions_of(log)
+    if len(regions) * len(subjects) > MOST_TESTS:
+        regions = regions_of(log, bins=2)
+    pairs = pairs_of(subjects, regions, log.group)
+    tested = {regions[r].column for _, r in pairs[:MOST_TESTS]}
+    left_out = [name for name in dict.fromkeys(regions[r].column for _, r in pairs) if name not in tested]
+    notes: list[str] = [] if pairs else [f"{len(log)} rows are too few to test the propensities"]
+    if left_out:
+        some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+        notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")
+    tests = Family(subjects=subjects, regions=regions, pairs=tuple(pairs[:MOST_TESTS]), mass=log.row_weight, group=log.group)
+    return tests, tuple(notes)
 
 
 def _subjects(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Subject, ...]:
