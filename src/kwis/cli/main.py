@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from kwis.cli import check, compare, demo, evaluate
+from kwis.cli import check, compare, demo, evaluate, paper
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, say
 
 app = typer.Typer(
@@ -44,6 +44,7 @@ app.command(epilog=_ending(evaluate.EXAMPLES))(evaluate.evaluate)
 app.command(epilog=_ending(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_ending(check.EXAMPLES))(check.check)
 app.command(epilog=_ending(demo.EXAMPLES))(demo.demo)
+app.add_typer(paper.app, name="paper")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
