@@ -36,6 +36,7 @@ def test_an_interval_keeps_two_digits_of_its_width():
     assert decimals_for([0.042]) == 3
     assert decimals_for([0.42, 0.41, 900.0]) == 2
     assert decimals_for([350.0]) == 0
+    assert number(-3.1e-10, decimals_for([4.2e-11])) == "\u22120.000000000310"
     assert decimals_for([0.0, math.nan]) == 3
 
 

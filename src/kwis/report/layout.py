@@ -99,11 +99,10 @@ def _figure(shown: Figure, keys: Iterator[str]) -> Markup:
 def _table(table: Table) -> Markup:
     numeric = [any(row[j].order is not None for row in table.rows) for j in range(len(table.columns))]
     head = element("tr", *(_heading(name, number=numeric[j]) for j, name in enumerate(table.columns)))
-    lines = [
-        element("tr", *(_cell(cell, name, number=numeric[j]) for j, (cell, name) in enumerate(zip(row, table.columns, strict=True))),
-                class_="strong" if place in table.strong else None)
-        for place, row in enumerate(table.rows)
-    ]  # fmt: skip
+    lines = []
+    for place, row in enumerate(table.rows):
+        cells = (_cell(cell, number=number) for cell, number in zip(row, numeric, strict=True))
+        lines.append(element("tr", *cells, class_="strong" if place in table.strong else None))
     grid = element("table", element("caption", table.caption), element("thead", head), element("tbody", *lines))
     if table.folded:
         return element("details", element("summary", table.caption), element("div", grid, class_="scroll"), class_="numbers")
@@ -114,6 +113,6 @@ def _heading(name: str, *, number: bool) -> Markup:
     return element("th", name, scope="col", class_="number" if number else None)
 
 
-def _cell(cell: Cell, column: str, *, number: bool) -> Markup:
+def _cell(cell: Cell, *, number: bool) -> Markup:
     order = None if cell.order is None else repr(float(cell.order))
-    return element("td", cell.words, data_order=order, data_column=column, class_="number" if number else None)
+    return element("td", cell.words, data_order=order, class_="number" if number else None)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 MINUS, NARROW, DASH = "\u2212", "\u202f", "\u2013"
-_LARGEST, _MOST_DECIMALS = 1e7, 6
+_LARGEST, _MOST_DECIMALS = 1e7, 12
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -75,7 +75,7 @@ def _linear_ticks(scale: Scale, most: int) -> tuple[float, ...]:
     size = 10.0 ** math.floor(math.log10(rough_step))
     step = next(size * factor for factor in _STEPS if size * factor >= rough_step * (1 - 1e-9))
     first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
-    return tuple(round(k * step, 12) + 0.0 if abs(k * step) < 1e6 else k * step for k in range(first, last + 1))
+    return tuple(round(k * step, 15) + 0.0 if abs(k * step) < 1e6 else k * step for k in range(first, last + 1))
 
 
 def _log_ticks(scale: Scale, most: int) -> tuple[float, ...]:
@@ -90,7 +90,7 @@ def _log_ticks(scale: Scale, most: int) -> tuple[float, ...]:
 
 
 def _decimals(step: float) -> int:
-    return min(max(-math.floor(math.log10(step) + 1e-9) + (0 if _whole(step) else 1), 0), 8)
+    return min(max(-math.floor(math.log10(step) + 1e-9) + (0 if _whole(step) else 1), 0), 12)
 
 
 def _whole(step: float) -> bool:
