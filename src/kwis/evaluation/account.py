@@ -67,5 +67,5 @@ def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Se
         bandwidths={name: kernel.bandwidth for name, kernel in kernels.items() if kernel is not None},
         selection_rows=min(log.n, SELECTION_ROWS),
         path_rows=paths[0].rows if paths else 0,
-        context=log.feature_names,
+        context=log.context_columns,
     )

@@ -63,15 +63,18 @@ class Intervals:
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
         influence = one.estimate.influence
-        return self._interval(one.estimator, one.sample, one.estimate.value, influence, one.resampled, one.estimator)
+        return self._interval(self._estimator(one), one.sample, one.estimate.value, influence, one.resampled, one.estimator)
 
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
         value = a.estimate.value - b.estimate.value
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
-        pair, estimator = PairedSample(a.sample, b.sample), Difference(a.estimator, b.estimator)
+        pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
         return self._interval(estimator, pair, value, influence_between(a, b), drawn, a.estimator)
+
+    def _estimator(self, one: Measured) -> Any:
+        return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
 
     def _interval(self, estimator: Any, sample: Any, value: float, influence: Floats | None, drawn: Floats | None, of: Any) -> Interval:
         fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None

@@ -43,7 +43,7 @@ class Measured:
     Attributes
     ----------
     estimator
-        With its bandwidth held, so that it gives the same estimate again.
+        With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its bandwidth was selected.
     resampled
         ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
     """
@@ -51,6 +51,7 @@ class Measured:
     target: str
     reward: str
     estimator: Any
+    asked: Any
     sample: WeightedSample
     estimate: Estimate
     resampled: Floats | None = None
@@ -61,7 +62,7 @@ def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str])
     found = []
     for sample, reward in zip(log_sample, rewards, strict=True):
         estimate = replace(WIS().estimate(sample), name="mean of the log")
-        found.append(Measured(target=LOGGING_POLICY, reward=reward, estimator=WIS(), sample=sample, estimate=estimate))
+        found.append(Measured(target=LOGGING_POLICY, reward=reward, estimator=WIS(), asked=WIS(), sample=sample, estimate=estimate))
     return found
 
 
@@ -70,7 +71,8 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
     if not policy.samples[0].weight.any():
         raise UnsupportedError(f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in every row")
     chosen: dict[Any, BandwidthChoice] = {}
-    jobs = [Job(_held(estimator, policy.samples[0], subset, chosen), sample) for estimator in estimators for sample in policy.samples]
+    pairs = [(estimator, sample) for estimator in estimators for sample in policy.samples]
+    jobs = [Job(_held(estimator, sample, subset, chosen), sample) for estimator, sample in pairs]
     done: dict[int, Estimate] = {}
     for index, job in enumerate(jobs):
         family = family_of(job.estimator)
@@ -81,7 +83,14 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             found = estimates_together([jobs[other] for other in members])
             done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
     return [
-        Measured(target=policy.name, reward=rewards[index % len(rewards)], estimator=job.estimator, sample=job.sample, estimate=done[index])
+        Measured(
+            target=policy.name,
+            reward=rewards[index % len(rewards)],
+            estimator=job.estimator,
+            asked=pairs[index][0],
+            sample=job.sample,
+            estimate=done[index],
+        )
         for index, job in enumerate(jobs)
     ]
 
@@ -123,15 +132,16 @@ def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any
 
 
 def selected(estimator: KernelWIS, sample: WeightedSample) -> BandwidthChoice:
-    """The choice that ``estimator`` makes on ``sample``."""
+    """The choice that ``estimator`` makes on ``sample``, with fewer folds where there are fewer groups."""
+    group = fold_groups(sample)
     return select_bandwidth(
         sample.context,
         sample.weight,
-        folds=min(estimator.folds, sample.n),
+        folds=min(estimator.folds, sample.n if group is None else np.unique(group).size),
         per_feature=estimator.per_feature,
         kernel=estimator.kernel,
         categorical=sample.categorical,
-        group=fold_groups(sample),
+        group=group,
         rng=estimator.rng,
     )
 
