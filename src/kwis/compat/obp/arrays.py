@@ -1,0 +1,105 @@
+"""Arguments in Open Bandit Pipeline's shapes, checked and brought to one position per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.distributions import TOLERANCE
+from kwis.errors import InputError
+from kwis.typing import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Given:
+    """The arguments of one call, as they came; what an estimator asks for is checked when it does."""
+
+    name: str
+    reward: Any = None
+    action: Any = None
+    pscore: Any = None
+    action_dist: Any = None
+    position: Any = None
+    predictions: Any = None
+    estimated_pscore: Any = None
+    context: Any = None
+
+    def needed(self, field: str) -> Any:
+        """An argument, refused if it was left out."""
+        value = getattr(self, field)
+        if value is None:
+            called = "estimated_rewards_by_reg_model" if field == "predictions" else field
+            raise InputError(f"`{called}` must be given for {self.name}, got None")
+        return value
+
+    def distribution(self) -> Floats:
+        """``(n, K)`` probabilities of every action at each row's position."""
+        shares = at_position(self.needed("action_dist"), "action_dist", self.position)
+        if (shares < 0).any():
+            row = int(np.argmax((shares < 0).any(axis=1)))
+            raise InputError(f"`action_dist` must not be negative, got {shares[row].min()} at row {row}")
+        total = shares.sum(axis=1)
+        wrong = np.abs(total - 1) > TOLERANCE
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"`action_dist` must sum to 1 over the actions, got {total[row]:.6g} at row {row}")
+        return shares
+
+    def actions(self, shares: Floats) -> Ints:
+        return codes(self.needed("action"), "action", *shares.shape)
+
+    def rewards(self, n: int) -> Floats:
+        return check.column(self.needed("reward"), "reward", n, like="action_dist")
+
+    def propensities(self, n: int, *, estimated: bool) -> Floats:
+        """Probabilities of the logged actions, none of them 0."""
+        name = "estimated_pscore" if estimated else "pscore"
+        array = check.column(self.needed(name), name, n, like="action_dist")
+        wrong = (array <= 0) | (array > 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"`{name}` must be in (0, 1], got {array[row]} at row {row}")
+        return array
+
+    def predicted(self, shares: Floats) -> Floats:
+        """``(n, K)`` predicted rewards at each row's position."""
+        name = "estimated_rewards_by_reg_model"
+        guesses = at_position(self.needed("predictions"), name, self.position)
+        if guesses.shape != shares.shape:
+            raise InputError(f"`{name}` must have the shape of `action_dist`, got {guesses.shape} and {shares.shape}")
+        return guesses
+
+
+def at_position(value: Any, name: str, position: Any) -> Floats:
+    """``(n, K)`` entries of an array of shape ``(n, K)`` or ``(n, K, L)``, the latter at each row's position."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"`{name}` must hold real numbers, got an array of type {array.dtype}")
+    if array.ndim not in (2, 3) or array.size == 0:
+        raise InputError(f"`{name}` must have shape (n, K) or (n, K, L), got {array.shape}")
+    if array.ndim == 3:
+        array = array[:, :, 0] if array.shape[2] == 1 else array[np.arange(len(array)), :, _positions(position, name, array)]
+    return check.real_array(array, name, 2)
+
+
+def _positions(position: Any, name: str, array: Any) -> Ints:
+    n, _, length = array.shape
+    if position is None:
+        raise InputError(f"`position` must be given where `{name}` has several positions, got None for {length}")
+    return codes(position, "position", n, length)
+
+
+def codes(value: Any, name: str, n: int, count: int) -> Ints:
+    """Whole numbers from 0 to ``count - 1``, one per row."""
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"`{name}` must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}")
+    check.same_length(array.shape[0], name, n, "action_dist")
+    wrong = (array < 0) | (array >= count)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"`{name}` must be from 0 to {count - 1}, got {array[row]} at row {row}")
+    return array.astype(np.int64)
