@@ -249,7 +249,8 @@ def test_a_policy_that_rows_of_a_user_share_raises_no_more_alarms():
 
 
 def false_alarms(logs):
-    return sum(reported(log, **targets).wrong for log, targets in logs)
+    """How many are called wrong, by the whole verdict and not only by its tests."""
+    return sum(reported(log, **targets).verdict.level != "trust" for log, targets in logs)
 
 
 def of_sample_log(n, seeds):

@@ -27,7 +27,7 @@ def pareto_shape(excess):
 def tail_excess(weight):
     """Largest ``min(n/5, 3 sqrt(n))`` positive weights, less the next largest, in units of the largest."""
     x = sorted(value for value in weight if value > 0)
-    tail = math.ceil(min(0.2 * len(x), 3 * math.sqrt(len(x))))
+    tail = math.floor(min(len(x) / 5, 3 * math.sqrt(len(x))))
     return [(value - x[-tail - 1]) / x[-1] for value in x[-tail:]]
 
 

@@ -20,7 +20,7 @@ def pareto_k(weight: Floats) -> float:
     """
     positive = np.sort(weight[weight > 0])
     n = positive.size
-    tail = math.ceil(min(0.2 * n, 3 * math.sqrt(n)))
+    tail = math.floor(min(n / 5, 3 * math.sqrt(n)))
     if tail < _LEAST_TAIL or tail >= n:
         return math.nan
     scaled = positive[-tail - 1 :] / positive[-1]
