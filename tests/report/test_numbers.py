@@ -53,6 +53,7 @@ def test_small_pieces_of_text():
     assert [rough(value) for value in (0.0, 0.1 + 0.2, 1234.5, 0.00001234)] == ["0", "0.3", "1,234", "1.23\u202f×\u202f10⁻⁵"]
     assert [listed(items) for items in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert [sentence(text) for text in ("one row", "p_new is best.", "", "WIS")] == ["One row.", "p_new is best.", "", "WIS."]
+    assert sentence("click was predicted", {"click"}) == "click was predicted."
 
 
 @given(low=FINITE, width=st.floats(1e-9, 1e12), most=st.integers(2, 10))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 MINUS, NARROW, DASH = "\u2212", "\u202f", "\u2013"
 _LARGEST, _MOST_DECIMALS = 1e7, 12
@@ -80,13 +80,13 @@ def listed(items: Iterable[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
-def sentence(text: str) -> str:
-    """Text with a capital and a full stop; a first word with capitals or signs of its own is a name and stays."""
+def sentence(text: str, names: Collection[str] = ()) -> str:
+    """Text with a capital and a full stop; a first word among ``names``, or with capitals or signs of its own, stays."""
     bare = text.strip()
     if not bare:
         return ""
     first = bare.split()[0]
-    start = bare[0].upper() if first.isalpha() and first.islower() else bare[0]
+    start = bare[0].upper() if first.isalpha() and first.islower() and first not in names else bare[0]
     return f"{start}{bare[1:]}" + ("" if bare[-1] in ".!?" else ".")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Recommendation
-from kwis.report.sections.common import badge_of, brief, decimals_of, interval_words
+from kwis.report.sections.common import badge_of, brief, decimals_of, interval_words, names_of
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, listed, number, sentence, span
 
@@ -113,7 +113,7 @@ def _others(found: Sequence[Recommendation], best: Recommendation, decimals: int
 def _ranking(evaluation: Evaluation) -> tuple[str, ...]:
     if len(evaluation.targets) < 2 or not evaluation.rankings:
         return ()
-    return tuple(sentence(words) for words in evaluation.ranking.words[:1])
+    return tuple(sentence(words, names_of(evaluation)) for words in evaluation.ranking.words[:1])
 
 
 def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Card:

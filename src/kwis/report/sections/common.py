@@ -22,6 +22,12 @@ def brief(name: str, room: int = 60) -> str:
     return name if len(name) <= room else f"{name[: room - tail]}…{name[len(name) - tail :]}"
 
 
+def names_of(evaluation: Evaluation) -> frozenset[str]:
+    """Names the user gave, which keep their case wherever they stand."""
+    settings = evaluation.settings
+    return frozenset((*settings.targets, *settings.rewards, *settings.context))
+
+
 def badge_of(verdict: Verdict) -> Badge:
     return Badge(words=verdict.level.capitalize(), tone=_TONES[verdict.level])
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Change, Ranking, Segments
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, interval_words, number_cell, value_words
+from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, interval_words, names_of, number_cell, value_words
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, sentence
 
@@ -28,7 +28,7 @@ def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Bloc
     figures = (_pairs(ranking, decimals),) if ranking.differences else ()
     return Block(
         title=f"Reward: {ranking.reward}" if several else "",
-        points=tuple(sentence(words) for words in ranking.words),
+        points=tuple(sentence(words, names_of(evaluation)) for words in ranking.words),
         figures=figures,
         tables=(_places(ranking, decimals),),
     )
@@ -105,7 +105,7 @@ def _segments(evaluation: Evaluation, found: Segments, reward: str) -> Block:
         numbers = _segment_table(f"{target}, {reward}, by {', '.join(found.columns)}", [(s.label, s.n, c) for s, c in chosen], decimals)
         figures.append(Figure(chart=_segment_chart(target, reward, found.columns, stripes), numbers=numbers))
     title = f"By {', '.join(found.columns)}" + (f", {reward}" if len(evaluation.rewards) > 1 else "")
-    return Block(title=title, paragraphs=tuple(sentence(note) for note in found.notes), figures=tuple(figures))
+    return Block(title=title, paragraphs=tuple(sentence(note, names_of(evaluation)) for note in found.notes), figures=tuple(figures))
 
 
 def _segment_chart(target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]) -> Forest:

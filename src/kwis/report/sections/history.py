@@ -5,9 +5,9 @@ from __future__ import annotations
 from kwis.diagnostics.records import Drift, InfluentialRow
 from kwis.evaluation.answer import Evaluation
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import decimals_of, fold_after
+from kwis.report.sections.common import decimals_of, fold_after, names_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
-from kwis.report.wording import count, number, p_value, percent, rough, sentence, span
+from kwis.report.wording import count, decimals_for, number, p_value, percent, rough, sentence, span
 
 _SIGMAS = 1.959963984540054
 
@@ -19,7 +19,7 @@ def drift(evaluation: Evaluation) -> Section | None:
     what = "over time" if found.by == "time" else "between loggers"
     tests = f"Tests of no change: reward {p_value(found.reward_p_value)}, actions {p_value(found.action_p_value)}, "
     block = Block(
-        points=tuple(sentence(words) for words in found.findings) or (f"No change {what} beyond chance.",),
+        points=tuple(sentence(words, names_of(evaluation)) for words in found.findings) or (f"No change {what} beyond chance.",),
         paragraphs=(f"{tests}context {p_value(found.context_p_value)}.",),
         figures=(_periods(found, decimals_of(evaluation, found.reward_name)),),
     )
@@ -53,13 +53,14 @@ def influential_rows(evaluation: Evaluation) -> Section | None:
 
 
 def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
+    decimals = decimals_for(abs(each.effect) for each in rows)
     lines = tuple(
         (
             Cell(count(each.row), each.row),
             Cell(rough(each.weight), each.weight),
             Cell(rough(each.reward), each.reward),
             Cell(percent(each.share, 2), each.share),
-            Cell(_signed(each.effect), each.effect),
+            number_cell(each.effect, decimals, signed=True),
         )
         for each in rows
     )
@@ -68,7 +69,3 @@ def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
         columns=("Row", "Weight", "Reward", "Share of weight", "Effect"),
         rows=lines,
     )
-
-
-def _signed(value: float) -> str:
-    return f"+{rough(value, 2)}" if value > 0 else rough(value, 2)

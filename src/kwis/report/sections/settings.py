@@ -8,6 +8,7 @@ import numpy as np
 
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Settings
+from kwis.report.sections.common import names_of
 from kwis.report.view import Block, Cell, Section, Table
 from kwis.report.wording import confidence, count, rough, sentence
 from kwis.typing import Bandwidth
@@ -17,7 +18,7 @@ _MOST_NAMES = 40
 
 def reproduce(evaluation: Evaluation) -> Section:
     settings = evaluation.settings
-    notes = Block(title="Notes", points=tuple(sentence(note) for note in evaluation.notes))
+    notes = Block(title="Notes", points=tuple(sentence(note, names_of(evaluation)) for note in evaluation.notes))
     by = [found.columns[0] if len(found.columns) == 1 else found.columns for found in evaluation.segments]
     blocks = [Block(code=_call(settings, f", by={by!r}" if by else ""), tables=(_table(settings),))]
     if evaluation.notes:
