@@ -64,9 +64,18 @@ def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:
     elif isinstance(dtype, nw.Boolean) and not series.null_count():
         parts.append((name, series.to_numpy().astype(bool)))
     elif isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
-        parts.append((name, object_array(series.cast(nw.String).to_list())))
+        parts.append((name, _texts(series)))
     else:
         parts.append((name, object_array(series.to_list())))
+
+
+def _texts(series: Any) -> Any:
+    """Text with None where missing, which a cast to text turns into words in some versions of pandas."""
+    import narwhals as nw
+
+    empty = series.is_null().to_numpy().astype(bool)
+    items = (series if isinstance(series.dtype, nw.String) else series.cast(nw.String)).to_list()
+    return object_array([None if gone else item for item, gone in zip(items, empty.tolist(), strict=True)])
 
 
 def _floats(series: Any) -> Any:

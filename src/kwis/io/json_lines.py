@@ -13,8 +13,12 @@ from kwis.io.duck import listed
 if TYPE_CHECKING:
     import duckdb
 
-# Types that hold for every row, and one column per key however rare it is.
-_OPTIONS = "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0"
+# Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would expect one way of
+# writing them in the whole file, and kwis.columns recognises them column by column.
+_OPTIONS = (
+    "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0, "
+    "dateformat='(never)', timestampformat='(never)'"
+)
 
 
 def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str) -> None:
