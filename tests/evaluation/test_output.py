@@ -103,6 +103,14 @@ def test_an_evaluation_prints_its_answer(evaluation):
         assert note.split()[0] in text
 
 
+def test_a_recommendation_prints_why(evaluation):
+    text = repr(evaluation.recommended["p_new"])
+    found = evaluation.recommended["p_new"]
+    assert text.startswith("p_new, click: ")
+    for words in (found.row.estimator, "the logging policy", found.row.verdict.level, found.why[0].split()[-1], found.runner_up.estimator):
+        assert words in text
+
+
 def test_records_are_frozen(evaluation):
     with pytest.raises(AttributeError):
         evaluation.rows = ()

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from kwis.evaluation.table import TextTable
 
 
+class Recommended(dict[str, Recommendation]):
+    """From target to recommendation; prints as sentences."""
+
+    def __repr__(self) -> str:
+        return "\n\n".join(repr(found) for found in self.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Evaluation:
     """Estimates of several policies, how they compare, whether to trust them, and which to use.
@@ -64,9 +71,10 @@ class Evaluation:
         return tuple(self.settings.targets)
 
     @property
-    def recommended(self) -> Mapping[str, Recommendation]:
+    def recommended(self) -> Recommended:
+        """From target to the estimate to use and why, for the first reward."""
         first = self.rewards[0]
-        return {found.target: found for found in self.recommendations if found.reward == first}
+        return Recommended({found.target: found for found in self.recommendations if found.reward == first})
 
     @property
     def ranking(self) -> Ranking:

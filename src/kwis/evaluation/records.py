@@ -96,7 +96,7 @@ class Change:
         return self.interval.low > 0 or self.interval.high < 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Recommendation:
     """Which estimate to use for a target, and why.
 
@@ -117,6 +117,11 @@ class Recommendation:
     why: tuple[str, ...]
     runner_up: Row | None = None
     disagreement: str | None = None
+
+    def __repr__(self) -> str:
+        from kwis.evaluation.words import recommendation_in_words
+
+        return recommendation_in_words(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

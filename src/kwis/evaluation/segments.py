@@ -93,9 +93,8 @@ def _rows(part: _Part, intervals: Intervals, trust: Verdict) -> list[Row]:
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
         level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), trust)
-        row = Row(
-            target=one.target, reward=one.reward, estimate=one.estimate, interval=intervals.of(one), verdict=level, recommended=not own
-        )
+        interval = intervals.of(one)
+        row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)
         found.append(row)
     return found
 

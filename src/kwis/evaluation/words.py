@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kwis.evaluation.records import LOGGING_POLICY, Change
+from kwis.evaluation.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
 
 if TYPE_CHECKING:
@@ -44,6 +44,23 @@ def gain(change: Change) -> str:
     size = f"{signed(ends.value, digits)}, {ends.level:.0%} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
     side = "better than" if ends.low > 0 else "worse than" if ends.high < 0 else "not told apart from"
     return f"{side} the {change.baseline} ({size})"
+
+
+def recommendation_in_words(found: Recommendation) -> str:
+    """One recommendation: the value, the headline, the verdict and the reasons."""
+    row = found.row
+    digits = decimals([row.interval.width])
+    value = f"{number(row.estimate.value, digits)} ({row.interval.level:.0%} {span(row.interval, digits)}) by {row.estimator}"
+    lines = [
+        f"{found.target}, {found.reward}: {value}",
+        wrapped(gain(found.change), "  "),
+        wrapped(": ".join([row.verdict.level, "; ".join(row.verdict.reasons)]).removesuffix(": "), "  "),
+        *(wrapped(reason, "  - ") for reason in found.why),
+    ]
+    if found.runner_up is not None:
+        second = f"{number(found.runner_up.estimate.value, digits)} ({span(found.runner_up.interval, digits)})"
+        lines.append(wrapped(found.disagreement or f"the runner-up {found.runner_up.estimator} agrees: {second}", "  "))
+    return "\n".join(lines)
 
 
 def answer_in_words(evaluation: Evaluation) -> str:
