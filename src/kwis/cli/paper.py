@@ -81,9 +81,8 @@ def run(
     with clear_errors():
         task = _task(dataset, setting, label, left_out, bootstrap, _kind(per_feature), sample, estimator or [], jobs)
         summary = _run(task, store)
-    print(
-        f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed, {summary.seconds:.1f} s; {store}"
-    )
+    counts = f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
+    print(f"{counts}; {summary.seconds:.1f} s; {store}")
     if summary.failed:
         say(f"error: {summary.failed} experiments failed; kwis paper status --store {store} says why")
         raise typer.Exit(GATE_FAILED)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from kwis.paper.grid import cells
 from kwis.paper.results import Results
 from kwis.paper.summaries import DECIMALS, TABLES, Bucket, buckets
 
@@ -23,6 +25,8 @@ class Check:
 
     Attributes
     ----------
+    short
+        A few words for a heading.
     agreeing, of
         How many rows agree, of those that have both numbers.
     goal
@@ -31,6 +35,7 @@ class Check:
         Published rows that could not be compared, because nothing of ours is in them.
     """
 
+    short: str
     name: str
     agreeing: int
     of: int
@@ -55,31 +60,38 @@ def checks(results: Results) -> list[Check]:
     exact = [row for name, datasets in _EXACT.items() for row in rows[name] if row.policy_type == "Gibbs" and row.dataset in datasets]
     learnt = [row for name in rows for row in rows[name] if row.policy_type != "Gibbs" or name.startswith("learnt")]
     own = [row for row in gibbs["continuous"] if row.dataset == "optdigitsDist"]
+    clear, clear_learnt = _significant(gibbs["non-oracle"]), _significant(learnt)
     return [
-        _counted("N of Gibbs rows whose bucket does not depend on the split is the published one", exact, _same_count, 1.0),
+        _counted("Counts", "N of Gibbs rows whose bucket does not depend on the split is the published one", exact, _same_count, 1.0),
         _totals(everything),
-        _counted("Oracle Gibbs rows: WIS and Kernel-WIS both within 0.01", gibbs["oracle"], _within(0.01), 0.90),
-        _counted("Non-oracle Gibbs rows: WIS and Kernel-WIS both within 0.02", gibbs["non-oracle"], _within(0.02), 0.85),
+        _counted("Oracle within 0.01", "Oracle Gibbs rows: WIS and Kernel-WIS both within 0.01", gibbs["oracle"], _within(0.01), 0.90),
         _counted(
-            "Non-oracle Gibbs rows with a significant published difference: the same winner",
-            _significant(gibbs["non-oracle"]),
-            same_winner,
-            0.85,
+            "Non-oracle within 0.02", "Non-oracle Gibbs rows: WIS and Kernel-WIS both within 0.02", gibbs["non-oracle"], _within(0.02), 0.85
         ),
-        _counted("Continuous rewards, Gibbs rows: both within 0.02", own, _within(0.02)),
-        _counted("Trained policies, all settings: both within 0.02", learnt, _within(0.02)),
-        _counted("Trained policies with a significant published difference: the same winner", _significant(learnt), same_winner),
+        _counted("Same winner", "Non-oracle Gibbs rows with a significant published difference: the same winner", clear, same_winner, 0.85),
+        _counted("Continuous within 0.02", "Continuous rewards, Gibbs rows: both within 0.02", own, _within(0.02)),
+        _counted("Trained within 0.02", "Trained policies, all settings: both within 0.02", learnt, _within(0.02)),
+        _counted(
+            "Trained, same winner", "Trained policies with a significant published difference: the same winner", clear_learnt, same_winner
+        ),
     ]
 
 
-def complete(results: Results) -> bool:
-    """Whether every published dataset and setting has results."""
-    return all(row.ours is not None or row.policy_type != "Gibbs" for setting in TABLES for row in buckets(results, setting, "published"))
+def incomplete(results: Results) -> list[str]:
+    """Datasets and settings of the paper with fewer experiments than its grid, in words."""
+    wanted = Counter((cell.dataset, cell.setting) for cell in cells() if not cell.left_out)
+    have = Counter((facts.dataset, facts.setting) for facts in results.cells.values())
+    return [
+        f"{dataset} {setting} ({have[dataset, setting]:,} of {count:,})"
+        for (dataset, setting), count in wanted.items()
+        if have[dataset, setting] < count
+    ]
 
 
-def _counted(name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan) -> Check:
+def _counted(short: str, name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan) -> Check:
     both = [row for row in rows if row.ours is not None]
-    return Check(name=name, agreeing=sum(agrees(row) for row in both), of=len(both), goal=goal, missing=len(rows) - len(both))
+    agreeing = sum(agrees(row) for row in both)
+    return Check(short=short, name=name, agreeing=agreeing, of=len(both), goal=goal, missing=len(rows) - len(both))
 
 
 def _totals(rows: dict[str, tuple[Bucket, ...]]) -> Check:
@@ -89,7 +101,7 @@ def _totals(rows: dict[str, tuple[Bucket, ...]]) -> Check:
     compared = [(ours, paper) for ours, paper in published if ours]
     agreeing = sum(ours == paper for ours, paper in compared)
     name = "Total N of every dataset and setting is the published one"
-    return Check(name=name, agreeing=agreeing, of=len(compared), goal=1.0, missing=len(published) - len(compared))
+    return Check(short="Totals", name=name, agreeing=agreeing, of=len(compared), goal=1.0, missing=len(published) - len(compared))
 
 
 def _total(rows: Iterable[Bucket], dataset: str) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from kwis.paper.overall import OverallRow, overall_rows
 from kwis.paper.records import CellFacts
 from kwis.paper.results import TRUTHS, Results, Truth
 from kwis.paper.store import LEVELS
-from kwis.paper.summaries import notes_of
+from kwis.paper.summaries import notes_of, reward_note
 from kwis.paper.tables.record import Entry, Line, Table, number, text, whole
 from kwis.paper.tables.writers import as_markdown
 
@@ -55,9 +55,9 @@ def as_page(results: Results) -> str:
 
 
 INTRODUCTION = (
-    "The paper measures errors against the value of a policy without the noise that its logged rewards carry. One reward in ten is flipped, so "
-    "what an estimator can recover from the log is 0.1 + 0.8 V, not V, and an estimator that is exactly right has a published error of "
-    "|0.1 − 0.2 V|. Here the same experiments are measured against that expected value."
+    "The paper measures errors against the value of a policy without the noise that its logged rewards carry. One reward in ten is "
+    "flipped, so what an estimator can recover from the log is 0.1 + 0.8 V, not V, and an estimator that is exactly right has a published error "
+    "of |0.1 − 0.2 V|. Here the same experiments are measured against that expected value."
 )
 
 
@@ -71,8 +71,8 @@ def _conclusions(results: Results) -> Part:
     judged = sum(before.holds is not None for _, before, _ in verdicts)
     words = {True: "holds", False: "does not hold", None: "cannot be judged"}
     said = [
-        f"“{claim.words}” {words[before.holds].capitalize()} against the published truth ({before.words}) and {words[after.holds]} against the "
-        f"expected one ({after.words})."
+        f"“{claim.words}” {words[before.holds].capitalize()} against the published truth ({before.words}) and {words[after.holds]} against "
+        f"the expected one ({after.words})."
         for claim, before, after in changed
     ]
     lead = f"Of {judged} claims that can be judged, {len(changed)} change their verdict when the flip is accounted for."
@@ -94,8 +94,8 @@ def _setting_table(results: Results) -> Table:
     return Table(
         key="truths",
         title="Both truths, by setting",
-        caption="Mean absolute error over the paper's experiments of a setting, and rows of its table in which one estimator is significantly "
-        "better by Welch's test.",
+        caption="Mean absolute error over the paper's experiments of a setting, and rows of its table in which one estimator is "
+        "significantly better by Welch's test.",
         columns=("Setting", "Truth", *_NAMES.values(), "Rows", "Kernel-WIS better", "WIS better"),
         lines=tuple(lines),
     )
@@ -115,7 +115,7 @@ def _continuous(results: Results) -> Part:
     cells = results.chosen("continuous", "optdigitsDist")
     if not cells:
         return Part(title=title, paragraphs=("The continuous experiments are not in these results yet.",))
-    paragraphs = []
+    paragraphs = [reward_note(results.design)]
     for truth in TRUTHS:
         wis, plain, normalised = (_mean(results, name, cells, truth) for name in ("wis", "kernel-wis", "normalised-kernel-wis"))
         lost = plain - wis
@@ -125,8 +125,9 @@ def _continuous(results: Results) -> Part:
         )
     ratio = results.values("kernel-wis", cells) / results.values("normalised-kernel-wis", cells)
     paragraphs.append(
-        f"The mean of weight over local mean weight, which is what normalising divides by, is {ratio.mean():.3f} in the mean and {ratio.min():.3f} at "
-        "the least: plain Kernel-WIS shrinks every reward by that factor, which costs little where rewards are mostly 0 and much where they are not."
+        f"The mean of weight over local mean weight, which is what normalising divides by, is {ratio.mean():.3f} in the mean and "
+        f"{ratio.min():.3f} at the least: plain Kernel-WIS shrinks every reward by that factor, which costs little where rewards are "
+        "mostly 0 and much where they are not."
     )
     lines = [_continuous_line(results, policy, truth) for truth in TRUTHS for policy in ("Gibbs", "IW", "SNIW")]
     table = Table(
@@ -166,8 +167,8 @@ def _logged_mean(results: Results) -> Part:
     table = Table(
         key="logged-mean",
         title="Expected truth, by dataset",
-        caption="Mean absolute error against the expected truth. State-WIS is almost the mean of the logged rewards: it differs only where "
-        "contexts repeat.",
+        caption="Mean absolute error against the expected truth. State-WIS is almost the mean of the logged rewards: it differs only "
+        "where contexts repeat.",
         columns=("Setting", "Dataset", *_NAMES.values()),
         lines=tuple(lines),
         notes=notes_of([row.dataset for row in rows]),
@@ -185,8 +186,8 @@ def _against_mean(results: Results, rows: list[OverallRow], setting: str) -> str
     lost, near, ahead = (_where(chosen, mask) for mask in (mean < kernel, (kernel <= mean) & (mean < kernel + 0.02), mean < wis))
     gap = float((mean - kernel).mean())
     return (
-        f"Under {setting} behaviour policies and the expected truth, Kernel-WIS has a smaller error than the mean of the logged rewards on "
-        f"{len(chosen) - len(lost)} of {len(chosen)} datasets, by {gap:.3f} in the mean{_names('; the mean of the rewards is ahead on ', lost)}"
+        f"Under {setting} behaviour policies and the expected truth, Kernel-WIS has a smaller error than the mean of the logged rewards "
+        f"on {len(chosen) - len(lost)} of {len(chosen)} datasets, by {gap:.3f} in the mean{_names('; the mean of the rewards is ahead on ', lost)}"
         f"{_names('; it is within 0.02 on ', near)}{_names('; and it beats WIS on ', ahead)}."
     )
 

@@ -13,7 +13,7 @@ from string import Template
 
 from kwis.errors import InputError
 from kwis.paper import expected, layout
-from kwis.paper.agreement import Check, checks
+from kwis.paper.agreement import Check, checks, incomplete
 from kwis.paper.contents import Item, contents
 from kwis.paper.figures import Figure, all_figures
 from kwis.paper.figures.style import sheet
@@ -90,7 +90,7 @@ def _header(results: Results, made: Sequence[Check]) -> Markup:
         element("p", "The Kernel-WIS paper, reproduced", class_="kicker"),
         element("h1", _headline(made)),
         element("p", _scope(results), class_="support"),
-        *(element("p", f"{note}.", class_="support minor") for note in notes_of(["arrhythmia"])),
+        *(element("p", note, class_="support minor") for note in notes_of(["arrhythmia"])),
         element("nav", *(element("a", title, href=f"#{key}") for key, title in links), aria_label="Sections"),
     )
 
@@ -100,28 +100,31 @@ def _headline(made: Sequence[Check]) -> str:
     if not oracle.of and not non_oracle.of:
         return "No published row has results yet"
     return (
-        f"{oracle.agreeing} of {oracle.of} oracle rows agree with the paper within 0.01, {non_oracle.agreeing} of {non_oracle.of} non-oracle rows within "
-        f"0.02, and the same estimator wins in {winner.agreeing} of {winner.of}"
+        f"{oracle.agreeing} of {oracle.of} oracle rows agree with the paper within 0.01, {non_oracle.agreeing} of {non_oracle.of} "
+        f"non-oracle rows within 0.02, and the same estimator wins in {winner.agreeing} of {winner.of}"
     )
 
 
 def _scope(results: Results) -> str:
-    cells = results.cells.values()
-    published = sum(facts.published for facts in cells)
+    published = sum(facts.published for facts in results.cells.values())
+    own = len(results.cells) - published
     minutes = sum(timing.seconds for timing in results.timings) / 60
     failed = len({failure.key for failure in results.failures})
     return (
-        f"{published:,} of the paper's 10,340 experiments and {len(results.cells) - published:,} of ours, {results.design.test_sets} test sets each, "
-        f"{minutes:.1f} minutes in all; {failed or 'none'} failed. Rows are Gibbs policies against the published truth, without arrhythmia."
+        f"{published:,} of the paper's 10,340 experiments{f' and {own:,} of ours' if own else ''}, {results.design.test_sets} test sets "
+        f"each, {minutes:.1f} minutes in all; {failed or 'none'} failed. The rows are those of Gibbs policies, against the published truth "
+        "and without arrhythmia."
     )
 
 
 def _summary(results: Results, made: Sequence[Check], tables: Sequence[Table]) -> Markup:
     table = next(one for one in tables if one.key == "agreement")
-    tiles = [layout.tile(check.name, f"{check.agreeing} of {check.of}", _goal(check)) for check in made]
+    tiles = [layout.tile(check.short, f"{check.agreeing} of {check.of}", _goal(check)) for check in made]
     origin = results.provenance
     made_by = f"Made by “{origin.command}” with kwis {origin.version}." if origin.command else ""
-    missing = sorted({note for one in tables for note in one.notes if "ot run yet" in note or "No bootstrap" in note})
+    lacking = incomplete(results)
+    missing = [f"Fewer experiments than the paper's grid: {', '.join(lacking)}."] if lacking else []
+    missing += sorted({note for one in tables for note in one.notes if note.startswith(("No bootstrap", "Plain starts", "Warm start"))})
     return element(
         "section",
         element("h2", "Summary"),
@@ -178,7 +181,7 @@ def _footer(results: Results) -> Markup:
     replicates = f"bootstrap of {results.replicates} resamples" if results.replicates else "no bootstrap"
     design = results.design
     words = (
-        f"Test share {design.test_share}, {design.test_sets} test sets, {design.folds} folds, continuous rewards by {design.rule} with noise "
-        f"“{design.noise}”, {replicates}."
+        f"Test share {design.test_share}, {design.test_sets} test sets, {design.folds} folds, continuous rewards by {design.rule} with "
+        f"noise “{design.noise}”, {replicates}."
     )
     return element("footer", element("p", words))

@@ -75,6 +75,12 @@ def size_of(dataset: str, results: Results) -> float:
     return math.nan if found is None else float(found.n_train + found.n_test)
 
 
+def paper_size_of(dataset: str) -> float:
+    """Rows of a dataset as the paper prints them."""
+    rows = SPECS[dataset].paper_rows if dataset in SPECS else None
+    return math.nan if rows is None else float(rows)
+
+
 def actions_of(dataset: str) -> float:
     """Actions of a dataset of the catalogue; ``nan`` for one's own."""
     return float(SPECS[dataset].n_actions) if dataset in SPECS else math.nan

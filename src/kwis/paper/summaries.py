@@ -14,6 +14,7 @@ from kwis.paper import published
 from kwis.paper.catalogue import SPECS
 from kwis.paper.records import CellFacts
 from kwis.paper.results import IntervalKind, Results, Truth
+from kwis.paper.simulate import Design
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
 
@@ -214,4 +215,16 @@ def paired(difference: Floats) -> float:
 
 def notes_of(datasets: Sequence[str]) -> tuple[str, ...]:
     """What must be said wherever these datasets are shown."""
-    return tuple(note for name in dict.fromkeys(datasets) if name in SPECS for note in SPECS[name].notes if name == "arrhythmia")
+    return tuple(f"{note}." for name in dict.fromkeys(datasets) if name in SPECS for note in SPECS[name].notes if name == "arrhythmia")
+
+
+def reward_note(design: Design) -> str:
+    """How continuous rewards were read, which the paper leaves open to two readings."""
+    if (design.rule, design.noise) == ("distance", "flip"):
+        return (
+            "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward in ten is flipped; the paper's "
+            "heatmap and counts fit one minus that distance better."
+        )
+    return (
+        f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the published heatmap and counts."
+    )

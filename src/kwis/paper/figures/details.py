@@ -12,7 +12,7 @@ from kwis.paper.figures.grids import Heatmap, Pictures
 from kwis.paper.figures.record import Figure
 from kwis.paper.overall import PLAIN, WARM
 from kwis.paper.results import Outcome, Results
-from kwis.paper.summaries import notes_of
+from kwis.paper.summaries import notes_of, reward_note
 from kwis.report.charts import Curve, Plot, Point
 from kwis.report.charts.axes import Scale, linear, logarithmic
 
@@ -41,7 +41,7 @@ def reward_figure(results: Results) -> Figure:
         panels=panels,
         label="fig:mean_dists_cont_reward",
         setting="continuous",
-        notes=() if panels else (_NOT_RUN,),
+        notes=(reward_note(results.design),) if panels else (_NOT_RUN,),
     )
 
 
@@ -82,8 +82,8 @@ def spread_figure(results: Results) -> Figure:
     return Figure(
         key="bandwidth-spread",
         title="Spread of per-feature bandwidths",
-        caption="Standard deviation over mean of the bandwidths of one experiment's features, oracle behaviour policies; in brackets the share "
-        "of experiments in which it overflowed. Box: middle half; whiskers: 5th to 95th percentile." + _which(name),
+        caption="Standard deviation over mean of the bandwidths of one experiment's features, oracle behaviour policies; in brackets the "
+        "share of experiments in which it overflowed. Box: middle half; whiskers: 5th to 95th percentile." + _which(name),
         panels=panels,
         label="fig:kwis_optim_unique_bw_mean_ovr_std_oracle",
         setting="oracle",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kwis.paper.figures.record import Figure
 from kwis.paper.figures.scatter import Mark, Scatter, Series
 from kwis.paper.results import TRUTHS, IntervalKind, Results
-from kwis.paper.scenarios import Scenario, actions_of, by_dataset, coverage_by_dataset, size_of
+from kwis.paper.scenarios import Scenario, actions_of, by_dataset, coverage_by_dataset, paper_size_of, size_of
 from kwis.paper.summaries import buckets, coverage_rows, notes_of
 from kwis.report.charts.axes import Scale, linear, logarithmic
 
@@ -21,7 +21,7 @@ class _Horizontal:
     """What the datasets are spread along."""
 
     name: str
-    place: Callable[[str], float]
+    place: Callable[[str, str], float]
     log: bool
 
 
@@ -73,13 +73,16 @@ def performance_figures(results: Results) -> list[Figure]:
 
 
 _CAPTION = (
-    "Share of rows (policy and bucket) in which Kernel-WIS has strictly the smaller error at the printed precision, and the median over rows "
-    "of (WIS − Kernel-WIS) / (WIS + Kernel-WIS): above the line Kernel-WIS is better. Hollow: computed from the published tables."
+    "Share of rows (policy and bucket) in which Kernel-WIS has strictly the smaller error at the printed precision, and the median over "
+    "rows of (WIS − Kernel-WIS) / (WIS + Kernel-WIS): above the line Kernel-WIS is better. Hollow: computed from the published tables."
 )
 
 
 def _axes(results: Results) -> tuple[_Horizontal, _Horizontal]:
-    return _Horizontal("rows of the dataset", lambda name: size_of(name, results), True), _Horizontal("actions", actions_of, False)
+    def size(dataset: str, look: str) -> float:
+        return paper_size_of(dataset) if look == "paper" else size_of(dataset, results)
+
+    return _Horizontal("rows of the dataset", size, True), _Horizontal("actions", lambda dataset, _: actions_of(dataset), False)
 
 
 def _error_panels(results: Results, setting: str, axis: _Horizontal) -> list[Scatter]:
@@ -121,7 +124,7 @@ def _marks(group: _Group, axis: _Horizontal, value: Callable[[Scenario], float])
     return tuple(
         Mark(
             name=one.dataset,
-            x=axis.place(one.dataset),
+            x=axis.place(one.dataset, group.look),
             y=value(one),
             hint=f"{one.dataset}, {group.name}: {value(one):+.3f} over {one.rows} rows",
         )
@@ -135,8 +138,8 @@ def coverage_figures(results: Results) -> list[Figure]:
     size, _ = _axes(results)
     words = "percentile bootstrap" if kind == "bootstrap" else "influence-function (no bootstrap has been run)"
     caption = (
-        f"Share of rows in which the coverage of one estimator is strictly larger, and mean difference, Kernel-WIS minus WIS, at 95 %; {words} "
-        "intervals. Hollow: from the published table, whose level is not known."
+        f"Share of rows in which the coverage of one estimator is strictly larger, and mean difference, Kernel-WIS minus WIS, at 95 %; "
+        f"{words} intervals. Hollow: from the published table, whose level is not known."
     )
     return [
         Figure(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from kwis.paper.results import Results, Truth
-from kwis.paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of
+from kwis.paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reward_note
 from kwis.paper.tables.record import MISSING, Entry, Line, Table, difference, number, spread, text, whole
 
 _TITLES = {
@@ -55,8 +55,12 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
         groups=tuple(group for group, _ in _COLUMNS),
         lines=tuple(_line(row) for row in rows),
         label=label,
-        notes=(*notes_of([row.dataset for row in rows]), *missing_notes(rows)),
+        notes=(*notes_of([row.dataset for row in rows]), *_rewards(results, setting), *missing_notes(rows)),
     )
+
+
+def _rewards(results: Results, setting: str) -> tuple[str, ...]:
+    return (reward_note(results.design),) if setting == "continuous" else ()
 
 
 def _line(row: Bucket) -> Line:
