@@ -89,6 +89,7 @@ def test_failed_propensities_cost_trust_by_how_much_they_misplace():
     assert mild.reasons == (sentence,)
     assert propensity_verdict([failure(1.5, 250)], NO_SIGNS, 1000, estimated=False).level == "do not trust"
     assert propensity_verdict([failure(0.4, 250)], NO_SIGNS, 1000, estimated=False).level == "do not trust"
+    assert propensity_verdict([failure(1.02, 200)], NO_SIGNS, 1000, estimated=False).level == "trust"
     assert propensity_verdict([], NO_SIGNS, 1000, estimated=False) == Verdict(level="trust")
     assert propensity_verdict([], NO_SIGNS, 1000, estimated=True).level == "with care"
 

@@ -13,11 +13,10 @@ from kwis.diagnostics.records import (
     MeanTest,
     Period,
     PropensityReport,
-    Region,
     TargetDiagnostics,
     WeightDiagnostics,
 )
-from kwis.diagnostics.regions import regions_of
+from kwis.diagnostics.regions import Region, regions_of
 from kwis.diagnostics.target import target_diagnostics
 from kwis.diagnostics.verdict import combine, verdict
 from kwis.diagnostics.weight import weight_diagnostics

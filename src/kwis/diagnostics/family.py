@@ -16,7 +16,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from kwis.columns import Label
-from kwis.diagnostics.records import Mask, MeanTest, Region
+from kwis.diagnostics.records import MeanTest
+from kwis.diagnostics.regions import Mask, Region
 from kwis.estimators.influence import draw_sums
 from kwis.typing import Floats, Ints
 

@@ -83,7 +83,7 @@ def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Fami
     pairs = pairs_of(subjects, regions, log.group)
     tested = {regions[r].column for _, r in pairs[:MOST_TESTS]}
     left_out = [name for name in dict.fromkeys(regions[r].column for _, r in pairs) if name not in tested]
-    notes: list[str] = [] if pairs else [f"{len(log)} rows are too few to test the propensities"]
+    notes: list[str] = [] if pairs else ["propensities could not be tested: too few rows, or nothing was left to chance"]
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")

@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kwis.columns import Label
 from kwis.propensity.check import PropensityCheck
 from kwis.propensity.support import Support
 from kwis.results import Verdict
 from kwis.typing import Bandwidth, Floats, Ints
-
-Mask = NDArray[np.bool_]
-
-EVERYWHERE = "everywhere"
-"""Name of the region that is the whole log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,27 +68,6 @@ class WeightDiagnostics:
     quantiles: Floats
     pareto_k: float
     influential: tuple[InfluentialRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Region:
-    """Rows of a log with something in common.
-
-    Attributes
-    ----------
-    column, label
-        The raw column (None for the whole log), and the region in words: ``country = BR``.
-    rows
-        ``(n,)`` True for the rows in it.
-    """
-
-    column: str | None
-    label: str
-    rows: Mask
-
-    @property
-    def n(self) -> int:
-        return int(self.rows.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +203,7 @@ class Balance:
         Between the rows weighted for the target and all rows, None where no weights were given; again none is left under
         right propensities.
     effective_n
-        Of the weights by which the smallest action was judged: the differences of about ``1 / sqrt(effective_n)`` are chance.
+        Effective sample size of the action that has the least: differences of about ``1 / sqrt(effective_n)`` are chance.
     """
 
     features: tuple[str, ...]

@@ -6,19 +6,46 @@ They are made from the context, the time and the logger alone, never from action
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kwis._validation import read_only
 from kwis.columns import Array, Column
-from kwis.diagnostics.records import EVERYWHERE, Region
 from kwis.encoding import seconds
 from kwis.logged import LoggedBandit
 from kwis.typing import Floats, Ints
 
-LEAST_ROWS = 50
+Mask = NDArray[np.bool_]
+
+EVERYWHERE = "everywhere"
+"""Name of the region that is the whole log."""
+
+_LEAST_ROWS = 50
 _MOST_LEVELS = 20
 _FEW_VALUES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Region:
+    """Rows of a log with something in common.
+
+    Attributes
+    ----------
+    column, label
+        The raw column (None for the whole log), and the region in words: ``country = BR``.
+    rows
+        ``(n,)`` True for the rows in it.
+    """
+
+    column: str | None
+    label: str
+    rows: Mask
+
+    @property
+    def n(self) -> int:
+        return int(self.rows.sum())
 
 
 def regions_of(log: LoggedBandit, *, bins: int = 4) -> tuple[Region, ...]:
@@ -109,5 +136,5 @@ def show_range(low: float, high: float, dates: bool) -> tuple[str, str]:
 
 def _kept(name: str, label: str, rows: Array, n: int) -> Iterator[Region]:
     count = int(rows.sum())
-    if max(LEAST_ROWS, 0.01 * n) <= count < n:
+    if max(_LEAST_ROWS, 0.01 * n) <= count < n:
         yield Region(column=name, label=label, rows=read_only(rows))

@@ -7,12 +7,14 @@ effective sample size                       below 200         below 50
 share of the largest weight                 above 5 %         above 20 %
 Pareto k of the weights                     above 0.7         above 1
 target's probability beyond the log         above 0.1 %       above 5 %
-propensities that fail their tests          always            above 10 % misplaced
+propensities that fail: chance misplaced    above 0.5 %       above 10 %
 propensities estimated, not logged          always
 other serious signs (rounded, placeholder)  always            left nothing to chance
 ==========================================  ================  =================
 
-How much is misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there.
+Chance misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there. In a log of millions a test
+can fail over next to nothing; below 0.5 % that is reported and costs no trust.
+
 A deterministic target has many weights of 0; that by itself costs no trust, the effective sample size counts it.
 """
 
@@ -30,7 +32,7 @@ EFFECTIVE_N = (200, 50)
 LARGEST_SHARE = (0.05, 0.2)
 PARETO_K = (0.7, 1.0)
 BEYOND = (0.001, 0.05)
-MISPLACED = 0.1
+MISPLACED = (0.005, 0.1)
 
 _Level = Literal["trust", "with care", "do not trust"]
 _LEVELS: tuple[_Level, ...] = ("trust", "with care", "do not trust")
@@ -53,7 +55,7 @@ def propensity_verdict(failures: Sequence[MeanTest], signs: PropensityCheck, n: 
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
-        reasons.append((2 if misplaced > MISPLACED else 1, f"propensities are wrong; {test.words}"))
+        reasons.append((_above(misplaced, MISPLACED), f"propensities are wrong; {test.words}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if estimated:
