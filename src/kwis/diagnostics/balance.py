@@ -24,7 +24,7 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
         ``(n,)`` importance weights of a target, to be judged as well.
     """
     if log.propensity is None:
-        raise InputError("`log` must have propensities for a balance after weighting; kwis.propensity.estimate_propensities supplies them")
+        raise InputError("`log` must have propensities for a balance after weighting; kwis.estimate_propensities supplies them")
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
     inverse = mass / log.propensity
     taken = np.bincount(log.action, minlength=log.n_actions)

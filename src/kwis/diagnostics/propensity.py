@@ -54,7 +54,7 @@ def propensity_report(
         Chance of calling right propensities wrong, over all tests together.
     """
     if log.propensity is None:
-        raise InputError("`log` must have propensities to be checked; kwis.propensity.estimate_propensities supplies them")
+        raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
     family, notes = _family_of(log, targets)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
     if family.pairs:
