@@ -119,9 +119,9 @@ def test_keys_name_the_level(case: dict[str, Any]) -> None:
 
 def test_a_script_of_theirs_runs(case: dict[str, Any]) -> None:
     """The quickstart of their documentation, with another import."""
-    from kwis.compat.obp.ope import DirectMethod as DM
-    from kwis.compat.obp.ope import DoublyRobust as DR
-    from kwis.compat.obp.ope import InverseProbabilityWeighting as IPW
+    from kwis.compat.obp.ope import DirectMethod as DM  # noqa: N817
+    from kwis.compat.obp.ope import DoublyRobust as DR  # noqa: N817
+    from kwis.compat.obp.ope import InverseProbabilityWeighting as IPW  # noqa: N817
     from kwis.compat.obp.ope import OffPolicyEvaluation, RegressionModel
 
     pytest.importorskip("pandas")

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.example import Run, columns, run_with, write_csv
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return run_with(capsys)
+
+
+@pytest.fixture
+def table() -> dict[str, list[Any]]:
+    return columns()
+
+
+@pytest.fixture
+def log(table: dict[str, list[Any]], tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "log.csv", table)
