@@ -58,8 +58,8 @@ def pick(names: Sequence[str], report: PropensityReport, explained: float | None
 
 
 def _first(preference: Sequence[str], names: Sequence[str], modelled: bool) -> str:
-    robust = [f"doubly-robust-{name}" for name in preference] if modelled else []
-    return next((name for name in (*robust, *preference, *LAST_RESORT) if name in names), names[0])
+    wanted = [kind for name in preference for kind in ((f"doubly-robust-{name}", name) if modelled else (name,))]
+    return next((name for name in (*wanted, *LAST_RESORT) if name in names), names[0])
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:

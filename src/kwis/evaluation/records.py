@@ -201,7 +201,7 @@ class Ranking:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Sensitivity:
     """Range of WIS if the odds of every propensity may be wrong by up to a factor gamma.
 
@@ -226,6 +226,10 @@ class Sensitivity:
     highs: Floats
     flip: float
     words: str
+
+    def __repr__(self) -> str:
+        ranges = zip(self.gammas, self.lows, self.highs, strict=True)
+        return "\n".join([self.words, *(f"  odds wrong by up to {gamma:g}: {low:.4g} to {high:.4g}" for gamma, low, high in ranges)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
