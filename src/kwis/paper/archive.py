@@ -14,7 +14,6 @@ import csv
 import gzip
 import io
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy as np
 
 from kwis.errors import InputError
 from kwis.paper.records import CellFacts
-from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, read_store
+from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, read_store, short
 from kwis.paper.simulate import Design
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
@@ -55,7 +54,7 @@ def write(results: Results, folder: Path | str) -> Path:
     for setting in settings:
         lines = _estimate_lines(results, setting, number)
         _write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
-    curves = {"/".join(key): [_short(value, 6) for value in values] for key, values in results.curves.items()}
+    curves = {"/".join(key): [short(value, 6) for value in values] for key, values in results.curves.items()}
     _write_gz(target / "curves.json.gz", json.dumps(curves, separators=(",", ":")))
     manifest = {
         "format": _FORMAT,
@@ -106,8 +105,8 @@ def _estimate_lines(results: Results, setting: str, number: Mapping[str, int]) -
             if key in found and results.cells[key].setting == setting:
                 one = found[key]
                 counts = (*_both(one.influence), *_both(one.bootstrap))
-                numbers = [_short(getattr(one, name)) for name in _NUMBERS]
-                yield [place, estimator, *numbers, "" if one.kernel_average is None else _short(one.kernel_average), *counts]
+                numbers = [short(getattr(one, name)) for name in _NUMBERS]
+                yield [place, estimator, *numbers, "" if one.kernel_average is None else short(one.kernel_average), *counts]
 
 
 def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
@@ -115,7 +114,7 @@ def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[li
         for key, place in number.items():
             if key in found:
                 one = found[key]
-                yield [place, kind, _short(one.mean), _short(one.std), one.features, one.evaluations]
+                yield [place, kind, short(one.mean), short(one.std), one.features, one.evaluations]
 
 
 def _both(covered: Covered | None) -> tuple[str, str]:
@@ -160,11 +159,6 @@ def _curves(path: Path) -> dict[tuple[str, str], Floats]:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         stored = json.load(stream)
     return {(key.split("/", 1)[0], key.split("/", 1)[1]): np.array(values, dtype=np.float64) for key, values in stored.items()}
-
-
-def _short(value: float, digits: int = 7) -> float:
-    """Digits enough to change no table, at a third of the size."""
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else value
 
 
 def _write_csv(path: Path, header: Iterable[str], lines: Iterable[Iterable[object]]) -> None:

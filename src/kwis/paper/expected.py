@@ -56,8 +56,8 @@ def as_page(results: Results) -> str:
 
 INTRODUCTION = (
     "The paper measures errors against the value of a policy without the noise that its logged rewards carry. One reward in ten is "
-    "flipped, so what an estimator can recover from the log is 0.1 + 0.8 V, not V, and an estimator that is exactly right has a published error "
-    "of |0.1 − 0.2 V|. Here the same experiments are measured against that expected value."
+    "flipped, so what an estimator can recover from the log is 0.1 + 0.8 V, not V, and an estimator that is exactly right has a published "
+    "error of |0.1 − 0.2 V|. Here the same experiments are measured against that expected value."
 )
 
 
@@ -187,7 +187,8 @@ def _against_mean(results: Results, rows: list[OverallRow], setting: str) -> str
     gap = float((mean - kernel).mean())
     return (
         f"Under {setting} behaviour policies and the expected truth, Kernel-WIS has a smaller error than the mean of the logged rewards "
-        f"on {len(chosen) - len(lost)} of {len(chosen)} datasets, by {gap:.3f} in the mean{_names('; the mean of the rewards is ahead on ', lost)}"
+        f"on {len(chosen) - len(lost)} of {len(chosen)} datasets, by {gap:.3f} in the mean"
+        f"{_names('; the mean of the rewards is ahead on ', lost)}"
         f"{_names('; it is within 0.02 on ', near)}{_names('; and it beats WIS on ', ahead)}."
     )
 

@@ -206,16 +206,24 @@ def summarise(stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], 
         bootstrap = dict(zip(bootstrapped, _covered(both[:, :, 0], both[:, :, 1], truths[bootstrapped]), strict=True))
     return [
         Outcome(
-            value=float(value[place].mean()),
-            std_error=float(std_error[place].mean()),
-            error_published=float(errors[place, 0]),
-            error_expected=float(errors[place, 1]),
+            value=short(value[place].mean()),
+            std_error=short(std_error[place].mean()),
+            error_published=short(errors[place, 0]),
+            error_expected=short(errors[place, 1]),
             influence=influence[place],
             bootstrap=bootstrap.get(place),
-            kernel_average=one.kernel_average,
+            kernel_average=None if one.kernel_average is None else short(one.kernel_average),
         )
         for place, one in enumerate(stored)
     ]
+
+
+def short(value: float, digits: int = 7) -> float:
+    """Number to so many significant digits: what is kept of results, so that tables are the same from a store and from its export.
+
+    It also makes equal what differs by rounding alone, such as Kernel-WIS at an infinite bandwidth and WIS.
+    """
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else float(value)
 
 
 def _covered(low: Floats, high: Floats, truths: Floats) -> list[Covered]:
@@ -232,4 +240,4 @@ def _spread(value: Floats, evaluations: int) -> ChosenBandwidth:
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = float(value.mean()), float(value.std())
     # The spread of infinite bandwidths is no number; it is kept as the overflow it is.
-    return ChosenBandwidth(mean=mean, std=math.inf if math.isnan(std) else std, features=value.size, evaluations=evaluations)
+    return ChosenBandwidth(mean=short(mean), std=math.inf if math.isnan(std) else short(std), features=value.size, evaluations=evaluations)

@@ -222,9 +222,7 @@ def reward_note(design: Design) -> str:
     """How continuous rewards were read, which the paper leaves open to two readings."""
     if (design.rule, design.noise) == ("distance", "flip"):
         return (
-            "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward in ten is flipped; the paper's "
-            "heatmap and counts fit one minus that distance better."
+            "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward in ten is flipped; the "
+            "paper's heatmap and counts fit one minus that distance better."
         )
-    return (
-        f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the published heatmap and counts."
-    )
+    return f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the published numbers."
