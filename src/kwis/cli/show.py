@@ -140,7 +140,8 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
     _points(console, report.verdict.reasons)
     outcome = "they fail" if report.wrong else "nothing found"
     console.print(f"{len(report.tests):,} tests together: p = {report.p_value:.2g}, {outcome} at {report.level:.0%}")
-    _points(console, [test.words for test in report.failures])
+    said = " ".join(report.verdict.reasons)
+    _points(console, [test.words for test in report.failures if test.words not in said])
     findings = [finding.sentence for finding in report.check.findings]
     curve = report.check.reliability
     if curve is not None:
