@@ -20,7 +20,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         for line in re.search(r"```sh\n(kwis.*?)```", README, re.DOTALL).group(1).replace("\\\n", "").splitlines():
-            assert main(shlex.split(line)[1:]) == 0
+            quick = ["--estimator", "wis"] if "evaluate" in line else []  # the example does the whole work once, which is enough
+            assert main([*shlex.split(line)[1:], *quick]) == 0
     return folder
 
 
