@@ -118,7 +118,7 @@ def _scope(results: Results) -> str:
 
 
 def _summary(results: Results, made: Sequence[Check], tables: Sequence[Table]) -> Markup:
-    table = next(one for one in tables if one.key == "agreement")
+    shown = [next(one for one in tables if one.key == key) for key in ("headline", "agreement")]
     tiles = [layout.tile(check.short, f"{check.agreeing} of {check.of}", _goal(check)) for check in made]
     origin = results.provenance
     made_by = f"Made by “{origin.command}” with kwis {origin.version}." if origin.command else ""
@@ -131,7 +131,7 @@ def _summary(results: Results, made: Sequence[Check], tables: Sequence[Table]) -
         element("p", f"How far the numbers agree with the published ones. {made_by}", class_="lead"),
         element("dl", *tiles, class_="tiles"),
         *(element("p", note, class_="note alert") for note in missing),
-        layout.table_block(table),
+        *(layout.table_block(table) for table in shown),
         id="summary",
     )
 

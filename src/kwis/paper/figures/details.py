@@ -143,8 +143,7 @@ def _losses(results: Results, part: str) -> Plot | None:
         curves.append(Curve(points=points, name=name, look=look))
     heights = [point.y for curve in curves for point in curve.points]
     epochs = len(curves[0].points)
-    last = " and ".join(f"{curve.name} {curve.points[-1].y:.1f}" for curve in curves)
-    title = f"{part.capitalize()}ing rows: {last} nats at the end"
+    title = f"{part.capitalize()}ing rows, nats per row"
     return Plot(
         title=title,
         description=title,
@@ -153,6 +152,7 @@ def _losses(results: Results, part: str) -> Plot | None:
         x_name="epoch",
         y_name=title,
         curves=tuple(curves),
+        levels=tuple((curve.points[-1].y, f"{curve.name} {curve.points[-1].y:.1f}") for curve in curves),
     )
 
 

@@ -11,7 +11,7 @@ from kwis.paper.tables.buckets import bucket_table
 from kwis.paper.tables.claims import claim_table
 from kwis.paper.tables.coverage import coverage_tables
 from kwis.paper.tables.datasets import dataset_table
-from kwis.paper.tables.overall import overall_table, percentile_table
+from kwis.paper.tables.overall import headline_table, overall_table, percentile_table
 from kwis.paper.tables.record import Entry, Line, Table
 from kwis.paper.tables.timings import timing_table
 from kwis.paper.tables.writers import WRITERS, as_csv, as_latex, as_markdown, write_all
@@ -36,6 +36,7 @@ def all_tables(results: Results) -> list[Table]:
         assumption_table(results),
         *bucket["learnt-oracle"],
         *bucket["learnt-non-oracle"],
+        headline_table(results),
         claim_table(results),
         agreement_table(results),
         timing_table(results),

@@ -116,7 +116,7 @@ def missing_notes(rows: Sequence[Bucket]) -> tuple[str, ...]:
         notes.append(f"Not run yet: {', '.join(lacking)}.")
     if elsewhere:
         listed = "; ".join(" ".join(row.label) for row in elsewhere)
-        notes.append(f"No experiment of ours falls into {len(elsewhere)} published rows: {listed}.")
+        notes.append(f"Published rows into which no experiment of ours falls ({len(elsewhere)}): {listed}.")
     if left_out:
         notes.append(f"Not in the paper's table, ours alone: {', '.join(left_out)}.")
     return tuple(notes)

@@ -34,8 +34,38 @@ def overall_table(results: Results, truth: Truth) -> Table:
     )
 
 
+def headline_table(results: Results) -> Table:
+    """WIS and Kernel-WIS at a glance: the published truth beside the paper, and the expected truth."""
+    rows = overall_rows(results)
+    names = {"wis": "WIS", "kernel-wis": "Kernel-WIS"}
+    columns = [("", "Behaviour"), ("", "Dataset"), *((name, column) for name in names.values() for column in ("ours", "paper"))]
+    columns += [("Expected truth:", name) for name in (*names.values(), "Normalised")]
+    return Table(
+        key="headline",
+        title="WIS and Kernel-WIS at a glance",
+        caption="Mean absolute error over all experiments of a row, against the published truth beside the published number, and against "
+        "the expected truth.",
+        columns=tuple(name for _, name in columns),
+        groups=tuple(group for group, _ in columns),
+        lines=tuple(_headline_line(results, row, tuple(names)) for row in rows),
+        notes=(*notes_of([row.dataset for row in rows]), *_missing(rows)),
+    )
+
+
+def _headline_line(results: Results, row: OverallRow, names: tuple[str, ...]) -> Line:
+    entries: list[Entry] = [text(row.words[1] if row.setting != "continuous" else "Oracle, continuous rewards"), text(row.dataset)]
+    for name in names:
+        entries += [number(_mean(results, name, row, "published")), number(_said("overall", PUBLISHED_COLUMN[name], row))]
+    entries += [number(_mean(results, name, row, "expected")) for name in (*names, "normalised-kernel-wis")]
+    return Line(entries=tuple(entries), dataset=row.dataset, setting=row.setting)
+
+
+def _mean(results: Results, name: str, row: OverallRow, truth: Truth) -> float:
+    return float(np.mean(results.errors(name, row.cells, truth))) if row.cells else math.nan
+
+
 def _overall_line(results: Results, row: OverallRow, truth: Truth, extra: tuple[str, ...]) -> Line:
-    ours = {name: float(np.mean(results.errors(name, row.cells, truth))) if row.cells else math.nan for name in (*ESTIMATORS, *extra)}
+    ours = {name: _mean(results, name, row, truth) for name in (*ESTIMATORS, *extra)}
     paper = {name: _said("overall", PUBLISHED_COLUMN[name], row) for name in ESTIMATORS}
     best, best_said = _best([ours[name] for name in ESTIMATORS]), _best(list(paper.values()))
     entries: list[Entry] = [*map(text, row.words), text(row.dataset), whole(len(row.cells) or None)]
