@@ -17,7 +17,7 @@ from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 
 def real_array(value: ArrayLike, name: str, ndim: int) -> Floats:
     """Read-only float64 copy-or-view of ``value`` with ``ndim`` axes, finite everywhere."""
-    array = np.asarray(value)
+    array = as_array(value, name)
     if array.dtype.kind not in "biuf":
         raise InputError(f"`{name}` must hold real numbers, got an array of type {array.dtype}")
     if array.ndim != ndim:
@@ -30,6 +30,13 @@ def real_array(value: ArrayLike, name: str, ndim: int) -> Floats:
         column = f", column {where[1]}" if ndim == 2 else ""
         raise InputError(f"`{name}` must be finite, got {clean[where]} at row {where[0]}{column}")
     return read_only(clean)
+
+
+def as_array(value: Any, name: str) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise InputError(f"`{name}` must be an array, got rows of different lengths") from None
 
 
 def read_only(array: Any) -> Any:
@@ -56,7 +63,8 @@ def column(value: ArrayLike, name: str, n: int, *, like: str = "context") -> Flo
 
 def same_length(length: int, name: str, n: int, like: str) -> None:
     if length != n:
-        raise InputError(f"`{name}` must have one entry per row of `{like}`, got {length} for {n} rows")
+        of = f" of `{like}`" if like else ""
+        raise InputError(f"`{name}` must have one entry per row{of}, got {length} for {n} rows")
 
 
 def weights(value: ArrayLike, name: str, n: int, *, like: str = "context") -> Floats:
@@ -132,9 +140,9 @@ def same_columns(at: Floats, d: int) -> None:
 def categorical_columns(value: Any, context: Floats, name: str = "context") -> tuple[int, ...]:
     """Sorted column numbers whose entries are integer codes."""
     d = context.shape[1]
-    columns = [value] if isinstance(value, numbers.Integral) else list(value)
+    columns = list(value) if np.iterable(value) else [value]
     for entry in columns:
-        if isinstance(entry, bool) or not isinstance(entry, numbers.Integral) or not 0 <= entry < d:
+        if isinstance(entry, bool) or not isinstance(entry, numbers.Integral) or not 0 <= int(entry) < d:
             raise InputError(f"`categorical` must list columns from 0 to {d - 1}, got {entry!r}")
         codes = context[:, int(entry)]
         if (codes != np.rint(codes)).any():
@@ -160,19 +168,20 @@ def bandwidth(value: Any, d: int, name: str = "bandwidth") -> Bandwidth:
 
 def starts(value: ArrayLike, d: int, per_feature: bool) -> Floats:
     """Initial bandwidths, ``(m,)`` for a shared bandwidth or ``(m, d)`` for one per feature."""
-    array = real_array(value, "starts", np.ndim(value))
-    allowed = "(m,) or (m, d)" if per_feature else "(m,)"
-    if array.size == 0 or array.ndim not in ((1, 2) if per_feature else (1,)) or (array.ndim == 2 and array.shape[1] != d):
-        raise InputError(f"`starts` must have shape {allowed} with d = {d}, got {array.shape}")
+    shape = as_array(value, "starts").shape
+    allowed = f"(m,) or (m, {d})" if per_feature else "(m,)"
+    if 0 in shape or len(shape) not in ((1, 2) if per_feature else (1,)) or (len(shape) == 2 and shape[1] != d):
+        raise InputError(f"`starts` must have shape {allowed}, got {shape}")
+    array = real_array(value, "starts", len(shape))
     if (array <= 0).any():
         raise InputError(f"`starts` must be positive, got {array[array <= 0][0]}")
     return np.repeat(array[:, None], d, axis=1) if per_feature and array.ndim == 1 else array
 
 
-def fold_labels(value: Any, n: int) -> Ints:
-    array = np.asarray(value)
+def fold_labels(value: Any, n: int, *, rule: str = "integer labels of shape (n,)") -> Ints:
+    array = as_array(value, "folds")
     if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise InputError(f"`folds` must be a number of folds or integer labels of shape (n,), got {_brief(array)}")
+        raise InputError(f"`folds` must be {rule}, got {_brief(array)}")
     same_length(array.shape[0], "folds", n, "context")
     codes = np.unique(array, return_inverse=True)[1]
     if codes.max() < 1:
@@ -180,12 +189,11 @@ def fold_labels(value: Any, n: int) -> Ints:
     return codes
 
 
-def fold_count(k: Any, n: int) -> int:
-    if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 2:
-        raise InputError(f"`folds` must be a whole number of at least 2, got {k!r}")
+def fold_count(value: Any, name: str, n: int) -> int:
+    k = whole(value, name, 2)
     if n < k:
-        raise InputError(f"`folds` must not exceed the number of rows, got {k} folds for {n} rows")
-    return int(k)
+        raise InputError(f"`{name}` must not exceed the number of rows, got {k} folds for {n} rows")
+    return k
 
 
 def level(value: Any) -> float:

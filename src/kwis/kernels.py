@@ -45,6 +45,11 @@ class Kernel:
     log_profile: Profile
     slope: Profile
 
+    @property
+    def compact(self) -> bool:
+        """Whether it is 0 beyond some distance, which may leave a row without neighbours."""
+        return bool(np.isneginf(self.log_profile(np.array([1e60]))[0]))
+
     def __repr__(self) -> str:
         return f"Kernel({self.name!r})"
 

@@ -18,24 +18,27 @@ def make_folds(n: int, k: int, rng: Seed = 0, group: Any = None) -> Ints:
     each to the fold that has the fewest rows so far.
     """
     n = check.whole(n, "n", 1)
-    k = check.fold_count(k, n)
+    return _dealt(n, check.fold_count(k, "k", n), "k", rng, group)
+
+
+def as_folds(folds: Any, n: int, rng: Seed, group: Any) -> Ints:
+    """Fold labels from a number of folds or from labels given."""
+    if check.as_array(folds, "folds").ndim == 0:
+        return _dealt(n, check.fold_count(folds, "folds", n), "folds", rng, group)
+    return check.fold_labels(folds, n, rule="a number of folds or integer labels of shape (n,)")
+
+
+def _dealt(n: int, k: int, name: str, rng: Seed, group: Any) -> Ints:
     generator = check.generator(rng)
     if group is None:
         return generator.permutation(np.arange(n) % k)
-    labels = check.labels(group, "group", n, like="n")
+    labels = check.labels(group, "group", n, like="")
     sizes = np.bincount(labels)
     if sizes.size < k:
-        raise InputError(f"`folds` must not exceed the number of groups, got {k} folds for {sizes.size} groups")
+        raise InputError(f"`{name}` must not exceed the number of groups, got {k} folds for {sizes.size} groups")
     shuffled = generator.permutation(sizes.size)
     filled, fold_of = np.zeros(k, dtype=np.int64), np.empty(sizes.size, dtype=np.int64)
     for member in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
         fold_of[member] = np.argmin(filled)
         filled[fold_of[member]] += sizes[member]
     return fold_of[labels]
-
-
-def as_folds(folds: Any, n: int, rng: Seed, group: Any) -> Ints:
-    """Fold labels from a number of folds or from labels given."""
-    if np.ndim(folds) == 0:
-        return make_folds(n, folds, rng, group)
-    return check.fold_labels(folds, n)

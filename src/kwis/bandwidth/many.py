@@ -2,14 +2,14 @@
 
 All vectors are scanned together in float32 on the grid of the single search. Around its minima each is then scored in float64 at five
 finer nodes, common to all vectors so that kernels are shared; the minimum of the polynomial through them is the answer, its score
-within 1e-6 of the smallest.
+within 1e-6 of the smallest. The few vectors whose minimum lies off the grid are searched one by one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from numpy.polynomial import Polynomial
 
 from kwis import _validation as check
 from kwis.bandwidth.search import Callback, Progress, local_minima, scan_grid
-from kwis.bandwidth.select import Problem, Standardised
+from kwis.bandwidth.select import Problem
+from kwis.bandwidth.standardised import Standardised
 from kwis.kernels import RBF, Kernel
 from kwis.results import BandwidthChoice
 from kwis.smoothing import uses_compiled_tiles
@@ -27,7 +28,8 @@ from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
 _FEW = 4  # vectors; fewer are quicker one by one
-_FINE = math.log(2) / 24  # spacing of the fine nodes in log h
+_NEAR = 0.05  # share above a vector's best score within which its curve is scanned more closely
+_FINE = math.log(2) / 32  # spacing of the fine nodes in log h
 _HALF = 2  # fine nodes on each side of a minimum
 _ROUNDS = 8  # of moving the fine nodes along where the minimum was not among them
 _BATCH = 512  # vectors per pass, which bounds memory
@@ -49,40 +51,58 @@ def select_bandwidths(
     """:func:`select_bandwidth` for every column of ``weights`` (n, E), on the same folds.
 
     Shared bandwidths of many columns come from matrix products common to all; their scores are within 1e-6 relative of those
-    of the single selection. The callback's ``start`` counts the columns done.
+    of the single selection. One per feature, and compact kernels, are searched column by column. The callback's ``start`` counts the
+    columns done.
     """
     problem = Problem.of(context, categorical, folds, kernel, group, rng)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
+    count = columns.shape[1]
+    apart = per_feature or count <= _FEW or problem.kernel.compact or LatticeCV.fits(problem.geometry, problem.folds)
+    choices: list[BandwidthChoice] = []
+
+    def told(progress: Progress) -> None:
+        if callback is not None:
+            callback(replace(progress, start=len(choices), starts=count))
+
     with engine():
-        if per_feature or columns.shape[1] <= _FEW or LatticeCV.fits(problem.geometry, problem.folds):
-            plan = problem.plan()
-            return tuple(problem.select(plan, column, None, per_feature, cap, callback) for column in columns.T.copy())
-        choices: list[BandwidthChoice] = []
-        for first in range(0, columns.shape[1], _BATCH):
-            choices += _together(problem, columns[:, first : first + _BATCH])
-            if callback is not None:
-                callback(Progress(len(choices), len(choices), columns.shape[1], math.nan))
-        return tuple(choices)
+        plan = problem.plan()
+
+        def alone(column: Floats) -> BandwidthChoice:
+            return problem.select(plan, column, None, per_feature, cap, told)
+
+        for first in range(0, count, 1 if apart else _BATCH):
+            if apart:
+                choices.append(alone(columns[:, first].copy()))
+            else:
+                batch = columns[:, first : first + _BATCH]
+                together = _together(problem, batch, told)
+                choices += [choice or alone(column) for choice, column in zip(together, batch.T.copy(), strict=True)]
+    return tuple(choices)
 
 
-def _together(problem: Problem, columns: Floats) -> list[BandwidthChoice]:
+def _together(problem: Problem, columns: Floats, told: Callback) -> list[BandwidthChoice | None]:
+    """Choices of all columns, None for those whose minimum lies where the polynomials do not reach."""
     scaled = [Standardised.of(column, problem.folds) for column in columns.T.copy()]
-    weights = np.stack([column.weight for column in scaled], axis=1)
-    curves = _Curves(problem, weights, scan_grid(problem.typical))
+    curves = _Curves(problem, np.stack([column.weight for column in scaled], axis=1), scan_grid(problem.typical), told)
+    dips = curves.dips(np.array([column.score > 0 for column in scaled]))
+    curves.refine(dips)
+    lost = {dip.vector for dip in dips if dip.lost}
     ends: list[list[tuple[Bandwidth, float]]] = [[] for _ in scaled]
-    for dip in curves.refined(curves.dips(np.array([column.score > 0 for column in scaled]))):
-        ends[dip.vector].append((math.exp(dip.x), dip.score))
-    return [problem.choice(column, end, curves.passes, False) for column, end in zip(scaled, ends, strict=True)]
+    for dip in dips:
+        if math.isfinite(dip.x):
+            ends[dip.vector].append((math.exp(dip.x), dip.score))
+    return [None if vector in lost else problem.choice(column, ends[vector], curves.passes, False) for vector, column in enumerate(scaled)]
 
 
 @dataclass(slots=True)
 class _Dip:
-    """A minimum of one vector's curve: where it seems to be, in ``log h``, and its score."""
+    """A minimum of one vector's curve: where it seems to be, in ``log h``, its score, and whether the fine nodes failed to find it."""
 
     vector: int
     x: float
     score: float = math.inf
+    lost: bool = False
 
 
 @dataclass(slots=True)
@@ -92,64 +112,67 @@ class _Curves:
     problem: Problem
     weights: Floats
     grid: Floats
+    told: Callback
     passes: int = 0
 
     def scan(self, bandwidths: Floats, wanted: Floats, dtype: Any) -> Floats:
         compiled = uses_compiled_tiles(self.problem.geometry, self.problem.kernel)
+        many = ManyCV(self.problem.geometry, self.problem.folds, self.problem.kernel, compiled)
+        scores = many.scan(self.weights, bandwidths, wanted, dtype)
         self.passes += bandwidths.size
-        return ManyCV(self.problem.geometry, self.problem.folds, self.problem.kernel, compiled).scan(
-            self.weights, bandwidths, wanted, dtype
-        )
+        self.told(Progress(self.passes, 0, 1, float(scores[wanted].min(initial=1.0))))
+        return scores
 
     def dips(self, varies: Floats) -> list[_Dip]:
-        """Promising minima: every other node of the grid for all vectors, the nodes between only beside a dip."""
+        """Promising minima: every other node of the grid for all vectors, those between only where a vector's scores are near its best."""
         scores = np.full((self.grid.size, varies.size), np.inf)
-        scores[::2] = self.scan(self.grid[::2], np.tile(varies, (self.grid[::2].size, 1)), np.float32)
-        rough = [(vector, 2 * index) for vector in np.flatnonzero(varies) for index in local_minima(scores[::2, vector])]
-        beside = np.zeros((self.grid.size, varies.size), dtype=bool)
-        for vector, index in rough:
-            beside[[max(index - 1, 1), min(index + 1, self.grid.size - 2)], vector] = True
-        between = self.scan(self.grid[1::2], beside[1::2], np.float32)
-        scores[1::2][beside[1::2]] = between[beside[1::2]]
-        return [_Dip(int(vector), self._lowest(scores[:, vector], index)) for vector, index in rough]
+        wanted = np.zeros(scores.shape, dtype=bool)
+        wanted[::2] = varies
+        scores[::2] = np.where(varies, self.scan(self.grid[::2], wanted[::2], np.float32), np.inf)
+        near = scores[::2] <= (1 + _NEAR) * scores.min(axis=0)
+        wanted[1::2] = (near[:-1] | near[1:]) & varies
+        between = self.scan(self.grid[1::2], wanted[1::2], np.float32)
+        scores[1::2] = np.where(wanted[1::2], between, np.inf)
+        return [
+            _Dip(int(vector), self._lowest(scores[:, vector], index))
+            for vector in np.flatnonzero(varies)
+            for index in local_minima(scores[:, vector])
+        ]
 
     def _lowest(self, scores: Floats, index: int) -> float:
         """``log h`` at the minimum of the polynomial through the nodes around a dip; infinite where it lies beyond the grid."""
         if index == 0 and scores[0] <= scores[1]:
             return math.inf
         nodes = np.arange(max(index - 2, 0), min(index + 3, self.grid.size))
+        nodes = nodes[np.isfinite(scores[nodes])]
         return _polynomial_minimum(np.log(self.grid[nodes]), scores[nodes])[0]
 
-    def refined(self, dips: list[_Dip]) -> Iterator[_Dip]:
+    def refine(self, dips: list[_Dip]) -> None:
         """Place every dip on nodes so fine that the polynomial through five of them is exact."""
         self._beyond_the_grid([dip for dip in dips if math.isinf(dip.x)])
-        open_dips = [dip for dip in dips if math.isfinite(dip.x)]
+        pending = [dip for dip in dips if math.isfinite(dip.x)]
         for _ in range(_ROUNDS):
-            if not open_dips:
+            if not pending:
                 return
-            centres = [round(dip.x / _FINE) for dip in open_dips]
+            centres = [round(dip.x / _FINE) for dip in pending]
             nodes = np.unique([centre + offset for centre in centres for offset in range(-_HALF, _HALF + 1)])
             wanted = np.zeros((nodes.size, self.weights.shape[1]), dtype=bool)
             places = [np.searchsorted(nodes, centre + np.arange(-_HALF, _HALF + 1)) for centre in centres]
-            for dip, place in zip(open_dips, places, strict=True):
+            for dip, place in zip(pending, places, strict=True):
                 wanted[place, dip.vector] = True
             scores = self.scan(np.exp(nodes * _FINE), wanted, np.float64)
-            still_open = []
-            for dip, place in zip(open_dips, places, strict=True):
+            for dip, place in zip(pending, places, strict=True):
                 dip.x, dip.score = _polynomial_minimum(nodes[place] * _FINE, scores[place, dip.vector])
-                if dip.x in (nodes[place[0]] * _FINE, nodes[place[-1]] * _FINE):
-                    still_open.append(dip)
-                else:
-                    yield dip
-            open_dips = still_open
-        yield from open_dips
+                dip.lost = dip.x in (nodes[place[0]] * _FINE, nodes[place[-1]] * _FINE)
+            pending = [dip for dip in pending if dip.lost]
 
     def _beyond_the_grid(self, dips: list[_Dip]) -> None:
         """Far above the typical distance a curve is nearly straight in ``1/h^2``: where it falls towards 0, infinity is its minimum."""
-        far = 4 * self.grid[0]
+        if not dips:
+            return
         wanted = np.zeros((1, self.weights.shape[1]), dtype=bool)
         wanted[0, [dip.vector for dip in dips]] = True
-        scores = self.scan(np.array([far]), wanted, np.float64) if dips else wanted
+        scores = self.scan(np.array([4 * self.grid[0]]), wanted, np.float64)
         for dip in dips:
             if scores[0, dip.vector] < 1.0:
                 dip.x = math.log(self.grid[0])

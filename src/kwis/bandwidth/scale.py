@@ -22,12 +22,24 @@ def typical_distance(geometry: Geometry) -> float:
 
 
 def _unit(geometry: Geometry) -> float:
-    """A length of the order of the contexts, so that squares neither overflow nor vanish; 1 beside categorical columns."""
-    if geometry.categorical_columns.size or not geometry.span().any():
-        return 1.0
-    return float(geometry.span().max())
+    """A length of the order of the contexts, so that squares neither overflow nor vanish; at least 1 beside categorical columns."""
+    largest = float(geometry.span().max(initial=0.0))
+    return max(largest, 1.0) if geometry.categorical_columns.size else largest or 1.0
 
 
-def default_starts(typical: float) -> Floats:
-    """Initial bandwidths, log-spaced around the typical distance."""
-    return typical * np.array([0.1, 0.25, 0.6, 1.5])
+def feature_scales(geometry: Geometry, typical: float) -> Floats:
+    """Typical distance of each column: in proportion to its spread, and ``typical`` for all where all spread alike."""
+    span, spread = geometry.span(), np.zeros(geometry.d)
+    spread[geometry.numeric_columns] = span * np.std(geometry.numeric / np.where(span > 0, span, 1.0), axis=0)
+    for column, codes in zip(geometry.categorical_columns, geometry.codes.T, strict=True):
+        _, counts = np.unique(codes, return_counts=True)
+        spread[column] = np.sqrt(1 - np.sum((counts / geometry.n) ** 2))
+    if not spread.any():
+        return np.full(geometry.d, typical)
+    relative = spread / spread.max()
+    return typical * np.where(relative > 0, relative / np.sqrt(np.mean(relative[relative > 0] ** 2)), 1.0)
+
+
+def default_starts(typical: float | Floats) -> Floats:
+    """Initial bandwidths, log-spaced around the typical distance (or each column's)."""
+    return np.multiply.outer([0.1, 0.25, 0.6, 1.5], typical)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.bandwidth.standardised import Standardised
 from kwis.kernels import RBF, Kernel, as_kernel
 from kwis.smoothing import cross_validation, kernel_means, kernel_products
 from kwis.smoothing.geometry import Geometry
@@ -26,17 +27,18 @@ def cv_score(
 ) -> tuple[float, Floats]:
     """Cross-validated squared error of the kernel regression of ``weight`` on ``context``, and its gradient.
 
-    Returns the mean over folds of the fold's mean squared error, and its derivative with respect to the logarithm of the
-    bandwidth: shape ``(1,)`` for one shared bandwidth, ``(d,)`` for one per feature.
+    ``folds`` holds one integer label per row. Returns the mean over folds of the fold's mean squared error, and its derivative with
+    respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared bandwidth, ``(d,)`` for one per feature.
     """
     contexts = check.contexts(context)
     n, d = contexts.shape
     weights = check.weights(weight, "weight", n)
     columns = check.categorical_columns(categorical, contexts)
     h = check.bandwidth(bandwidth, d)
-    plan = cross_validation(Geometry.of(contexts, columns), Folds.of(check.fold_labels(folds, n)), as_kernel(kernel))
-    score = plan.finish.score(weights, h)
-    return score.value, score.gradient
+    labels = Folds.of(check.fold_labels(folds, n))
+    scaled = Standardised.of(weights, labels)
+    score = cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).finish.score(scaled.weight, h)
+    return scaled.restore(score.value), scaled.restore(score.gradient)
 
 
 def kernel_mean(
@@ -54,14 +56,16 @@ def kernel_mean(
     nearest rows are averaged.
     """
     contexts = check.contexts(context)
-    d = contexts.shape[1]
-    weights = check.column(weight, "weight", contexts.shape[0])
+    n, d = contexts.shape
+    weights = check.column(weight, "weight", n)
     columns = check.categorical_columns(categorical, contexts)
     h, profile = check.bandwidth(bandwidth, d), as_kernel(kernel)
+    shift = n.bit_length() if np.abs(weights).max() > np.finfo(np.float64).max / n else 0  # or their sum would overflow
+    weights = np.ldexp(weights, -shift)
     if at is None:
         sums = kernel_products(contexts, h, profile, columns, np.stack([np.ones_like(weights), weights], axis=1))
-        return sums[:, 1] / sums[:, 0]
+        return np.ldexp(sums[:, 1] / sums[:, 0], shift)
     where = check.contexts(at, "at")
     check.same_columns(where, d)
     check.categorical_columns(columns, where, "at")
-    return kernel_means(where, contexts, h, profile, columns, weights)
+    return np.ldexp(kernel_means(where, contexts, h, profile, columns, weights), shift)

@@ -24,7 +24,10 @@ _SPACING = _OCTAVE / 2  # of the scan, in log h
 _ABOVE, _COUNT = 5, 27  # the scan goes from 5 octaves above the typical distance to 8 below
 _FARTHEST = 10.0  # octaves from the typical distance: beyond, the kernel is flat or isolates every row
 _REACH = 2.0**_FARTHEST
+_FINER, _AROUND, _MOST = _OCTAVE / 24, 36, 8  # second scan of a kinked curve: spacing, nodes on each side, minima refined
 _CLOSE = 0.02  # a local minimum of the scan this close to the best is refined too
+_STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps that need not halve the bracket
+_LEVEL = 1e-12  # relative difference between scores that counts as none
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
 
 
@@ -78,27 +81,34 @@ def scan_grid(typical: float) -> Floats:
 
 
 def local_minima(scores: Floats) -> list[int]:
-    """Indices of the promising minima of a scanned curve, best first."""
-    padded = np.concatenate([[np.inf], scores, [np.inf]])
-    dips = np.flatnonzero((scores <= padded[:-2]) & (scores <= padded[2:]))
+    """Indices of the promising minima of a scanned curve, best first; of a plateau only the widest bandwidth counts."""
+    wider, narrower = np.append(np.inf, scores[:-1]), np.append(scores[1:], np.inf)
+    dips = np.flatnonzero((scores < wider * (1 - _LEVEL)) & (scores <= narrower * (1 + 2 * _LEVEL)))
     return [int(i) for i in dips[np.argsort(scores[dips], kind="stable")] if scores[i] <= scores.min() * (1 + _CLOSE)]
 
 
-def shared_bandwidth(search: Search, typical: float) -> None:
-    """Scan, then refine the promising minima; end points go to ``search.ends``."""
-    grid = scan_grid(typical)
+def shared_bandwidth(search: Search, typical: float, kinked: bool) -> None:
+    """Scan, then refine the promising minima; end points go to ``search.ends``.
+
+    The curve of a compact kernel is ``kinked`` wherever a row gains a neighbour: it is scanned again, more finely, around its best part.
+    """
+    grid, spacing = scan_grid(typical), _SPACING
     scores = search.scan(grid)
     dips = local_minima(scores)
+    if kinked:
+        grid, spacing = grid[dips[0]] * np.exp(_FINER * np.arange(_AROUND, -_AROUND - 1, -1)), _FINER
+        scores = search.scan(grid)
+        dips = local_minima(scores)[:_MOST]
     search.starts = len(dips)
     for start, dip in enumerate(dips):
         search.start = start
         low = math.log(grid[dip + 1] if dip + 1 < grid.size else typical / _REACH)
         high = math.log(grid[dip - 1] if dip else typical * _REACH)
-        middle, curvature = _vertex(scores, dip)
-        refine(search, low, high, math.log(grid[dip]) + middle, curvature)
+        offset, curvature = _vertex(scores, dip, spacing)
+        refine(search, low, high, math.log(grid[dip]) + offset, curvature)
 
 
-def _vertex(scores: Floats, dip: int) -> tuple[float, float]:
+def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
     """Offset from the dip to the vertex of the parabola through it and its neighbours, and its curvature."""
     if dip == 0 or dip == scores.size - 1:
         return 0.0, 0.0
@@ -106,7 +116,7 @@ def _vertex(scores: Floats, dip: int) -> tuple[float, float]:
     bend = finer - 2 * here + coarser
     if bend <= 0:
         return 0.0, 0.0
-    return float(_SPACING * np.clip((finer - coarser) / (2 * bend), -0.9, 0.9)), float(bend / _SPACING**2)
+    return float(spacing * np.clip((finer - coarser) / (2 * bend), -0.9, 0.9)), float(bend / spacing**2)
 
 
 def refine(search: Search, low: float, high: float, x: float, curvature: float) -> None:
@@ -118,23 +128,25 @@ def refine(search: Search, low: float, high: float, x: float, curvature: float) 
 
 
 def _descend(search: Search, how: CrossValidation, start: tuple[float, float, float, float], gain: float) -> tuple[float, float, float]:
-    """Newton steps on the gradient with a secant curvature, kept inside a shrinking bracket by bisection."""
+    """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the bracket does not shrink."""
     low, high, x, curvature = start
     best = (x, math.inf, curvature)
     previous: tuple[float, float] | None = None
-    for _ in range(60):
+    width, slow = high - low, 0
+    for _ in range(_STEPS):
         score = search.score(math.exp(x), how)
         slope = float(score.gradient[0])
-        if previous is not None and (slope - previous[1]) * (x - previous[0]) > 0:
+        if previous is not None and x != previous[0]:
             curvature = (slope - previous[1]) / (x - previous[0])
         previous = (x, slope)
         if score.value < best[1]:
             best = (x, score.value, curvature)
         low, high = (x, high) if slope < 0 else (low, x)
-        enough = curvature > 0 and slope**2 / (2 * curvature) <= gain * score.value
-        if slope == 0 or enough or high - low < 1e-9:
+        hope = abs(slope) * (high - low if curvature <= 0 else min(high - low, abs(slope) / (2 * curvature)))
+        if hope <= gain * score.value or high - low < 1e-9:
             break
-        step = x - slope / curvature if curvature > 0 else math.nan
+        width, slow = (high - low, 0) if high - low <= width / 2 else (width, slow + 1)
+        step = x - slope / curvature if curvature > 0 and slow < _PATIENCE else math.nan
         x = step if low < step < high else (low + high) / 2
     return best
 
@@ -147,8 +159,8 @@ def descend_from(search: Search, start: Floats, how: CrossValidation, route: Rou
         score = search.score(route.bandwidth(x), how)
         return score.value, route.chain(x, score.gradient)
 
-    bounds = [route.bounds()] * start.size
-    first = np.clip(route.coordinates(start), *route.bounds())
+    bounds = route.bounds()
+    first = np.clip(route.coordinates(start), *np.transpose(bounds))
     options = {"maxfun": route.cap, "maxiter": route.cap}
     minimise: Any = minimize
     found = minimise(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
@@ -157,34 +169,38 @@ def descend_from(search: Search, start: Floats, how: CrossValidation, route: Rou
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Coordinates of a search: ``log h``, or ``(typical / h)^2``, in which dropping a feature is a plain bound at 0."""
+    """Coordinates of a search: ``log h``, or ``(scale / h)^2``, in which dropping a feature is a plain bound at 0.
 
-    typical: float
+    ``scales`` holds the typical distance of every feature, or of the rows for one shared bandwidth.
+    """
+
+    scales: Floats
     inverse: bool
     cap: int
 
     def coordinates(self, h: Floats) -> Floats:
-        return (self.typical / h) ** 2 if self.inverse else np.log(h)
+        return (self.scales / h) ** 2 if self.inverse else np.log(h)
 
     def bandwidth(self, x: Floats) -> Bandwidth:
-        h = self.typical / np.sqrt(self._bounded(x)) if self.inverse else np.exp(x)
+        h = self.scales / np.sqrt(self._bounded(x)) if self.inverse else np.exp(x)
         return h if h.size > 1 else float(h[0])
 
     def chain(self, x: Floats, gradient: Floats) -> Floats:
+        """Gradient in ``log h`` turned into one in ``x``."""
         return -0.5 * gradient / self._bounded(x) if self.inverse else gradient
 
-    def bounds(self) -> tuple[float, float]:
+    def bounds(self) -> list[tuple[float, float]]:
         if self.inverse:
-            return 0.0, _REACH**2
-        return math.log(self.typical / _REACH), math.log(self.typical * _REACH)
+            return [(0.0, _REACH**2)] * self.scales.size
+        return [(math.log(scale / _REACH), math.log(scale * _REACH)) for scale in self.scales]
 
     def _bounded(self, x: Floats) -> Floats:
         return np.maximum(x, _REACH**-2)
 
 
-def drop_features(search: Search, bandwidth: Floats, score: float, typical: float) -> tuple[Floats, float]:
+def drop_features(search: Search, bandwidth: Floats, score: float, scales: Floats) -> tuple[Bandwidth, float]:
     """Make bandwidths at the upper end of the search infinite, unless that costs anything."""
-    dropped = np.where(bandwidth >= 0.99 * typical * _REACH, np.inf, bandwidth)
+    dropped = np.where(bandwidth >= 0.99 * scales * _REACH, np.inf, bandwidth)
     if np.array_equal(dropped, bandwidth) or np.isinf(dropped).all():
         return bandwidth, score
     without = search.score(dropped, search.plan.finish).value

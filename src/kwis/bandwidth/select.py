@@ -11,8 +11,9 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.bandwidth.folds import as_folds
-from kwis.bandwidth.scale import default_starts, typical_distance
+from kwis.bandwidth.scale import default_starts, feature_scales, typical_distance
 from kwis.bandwidth.search import Callback, Route, Search, descend_from, drop_features, shared_bandwidth
+from kwis.bandwidth.standardised import Standardised
 from kwis.kernels import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice
 from kwis.smoothing import Plan, cross_validation
@@ -20,6 +21,8 @@ from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
+
+_GAIN = 1e-12  # by which a finite bandwidth must beat an infinite one: less is rounding
 
 
 def select_bandwidth(
@@ -94,36 +97,40 @@ class Problem:
         search = Search(plan, scaled.weight, callback)
         if starts is not None:
             self._from_starts(search, starts, cap)
-        elif per_feature:
+        elif per_feature and self.geometry.d > 1:
             self._per_feature(search, cap)
         else:
-            shared_bandwidth(search, self.typical)
+            shared_bandwidth(search, self.typical, self.kernel.compact)
         return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search))
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
+        route = Route(self._scales(starts.ndim > 1), False, cap)
         search.starts = len(starts)
-        for search.start, start in enumerate(starts):
-            end = descend_from(search, np.atleast_1d(start), search.plan.finish, Route(self.typical, False, cap))
+        for number, start in enumerate(starts):
+            search.start = number
+            end = descend_from(search, np.atleast_1d(start), search.plan.finish, route)
             search.ends.append((end, search.score(end, search.plan.finish).value))
 
     def _per_feature(self, search: Search, cap: int) -> None:
         """Locate minima from the shared optimum and from every start along both routes, then finish the best one exactly."""
-        shared_bandwidth(search, self.typical)
-        shared = search.best()[0]
-        routes = [(shared, True)] + [(start, inverse) for start in default_starts(self.typical) for inverse in (True, False)]
-        search.ends.clear()
+        scales = self._scales(True)
+        shared_bandwidth(search, self.typical, self.kernel.compact)
+        shared, score = search.best()
+        everywhere = np.full(self.geometry.d, shared)
+        search.ends = [(everywhere, score)]
+        routes = [(everywhere, True)] + [(start, inverse) for start in default_starts(scales) for inverse in (True, False)]
         search.starts = len(routes) + 1
-        for search.start, (start, inverse) in enumerate(routes):
-            ones = np.full(self.geometry.d, start)
-            end = descend_from(search, ones, search.plan.locate, Route(self.typical, inverse, cap))
-            search.ends.append((end, search.score(end, search.plan.locate).value))
-        search.start += 1
-        best = np.atleast_1d(search.best()[0])
-        end = descend_from(search, best, search.plan.finish, Route(self.typical, True, cap))
+        for number, (start, inverse) in enumerate(routes):
+            search.start = number
+            end = descend_from(search, start, search.plan.locate, Route(scales, inverse, cap))
+            search.ends.append((end, search.score(end, search.plan.finish).value))
+        search.start = len(routes)
+        end = descend_from(search, np.asarray(search.best()[0]), search.plan.finish, Route(scales, True, cap))
         score = search.score(end, search.plan.finish).value
-        if self.geometry.d > 1:
-            end, score = drop_features(search, np.asarray(end), score, self.typical)
-        search.ends.insert(0, (end, score))
+        search.ends.insert(0, drop_features(search, np.asarray(end), score, scales))
+
+    def _scales(self, per_feature: bool) -> Floats:
+        return feature_scales(self.geometry, self.typical) if per_feature else np.array([self.typical])
 
     def _isolated(self, search: Search) -> int:
         value = search.best()[0]
@@ -135,37 +142,16 @@ class Problem:
         """The best end point, or infinity where the mean of the other folds does no worse."""
         infinite = np.full(self.geometry.d, np.inf) if per_feature else math.inf
         value, score = min(ends, key=lambda end: end[1], default=(infinite, 1.0))
-        if not score < 1.0:
+        if not score < 1 - _GAIN:
             value, score, isolated = infinite, 1.0, 0
+        end_points = np.array([end for end, _ in ends], dtype=np.float64)
         if per_feature:
-            value = check.read_only(np.broadcast_to(value, self.geometry.d))
+            value, end_points = check.read_only(np.broadcast_to(value, self.geometry.d)), end_points.reshape(len(ends), -1)
         return BandwidthChoice(
             value=value,
             score=scaled.restore(score),
-            end_points=check.read_only(np.array([end for end, _ in ends], dtype=np.float64)),
+            end_points=check.read_only(end_points),
             end_scores=check.read_only(np.array([scaled.restore(end) for _, end in ends])),
             evaluations=evaluations,
             isolated=isolated,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Standardised:
-    """Weights shifted and scaled so that an infinite bandwidth scores 1: neither changes where the minimum is."""
-
-    weight: Floats
-    score: float
-    unit: float
-
-    @classmethod
-    def of(cls, weight: Floats, folds: Folds) -> Standardised:
-        unit = float(weight.max()) or 1.0
-        centred = weight / unit
-        centred = centred - centred.mean()
-        score = folds.score_of_mean(centred)
-        if score <= np.finfo(np.float64).eps ** 2:  # rounding errors of equal weights
-            return cls(centred, 0.0, unit)
-        return cls(centred / math.sqrt(score), score, unit)
-
-    def restore(self, score: float) -> float:
-        return score * self.score * self.unit * self.unit

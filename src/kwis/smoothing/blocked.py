@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.kernels import RBF, Kernel
-from kwis.smoothing.geometry import Geometry, Scaled, log_kernel, mismatches, squared_distances
+from kwis.smoothing.geometry import Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
 from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.threads import each_block, row_blocks
-from kwis.typing import Bandwidth, Floats
+from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 19  # 4 MB of float64 per matrix in flight
 
@@ -90,10 +90,11 @@ class BlockedCV:
             predicted = (k @ weight[rest]) / total
             residual = weight[held_out] - predicted
             share = self.folds.share[held_out]
+            nearest = k.argmax(axis=1)
             pull = k  # reused: d score / d log k_ij
             pull *= weight[rest] - predicted[:, None]
             pull *= (np.where(isolated, 0.0, -2 * residual * share) / total)[:, None]
-            slope = self._feature_slopes(here, there, q, pull) if per_feature else self._shared_slope(here, there, q, pull)
+            slope = (self._feature_slopes if per_feature else self._shared_slope)(here, there, q, pull, nearest)
             return Score(float(share @ residual**2), slope, int(isolated.sum()))
 
         return Score.total(each_block(block, self._jobs()))
@@ -124,26 +125,39 @@ class BlockedCV:
         size = _rows_per_block(self.geometry.n)
         return [(fold, rows) for fold, members in enumerate(self.folds.members) for rows in row_blocks(len(members), size)]
 
-    def _shared_slope(self, here: Scaled, there: Scaled, q: Floats, pull: Floats) -> Floats:
-        """``sum_ij pull_ij dlog k_ij / dlog h``; a constant per row drops out, since ``pull`` sums to 0 along rows."""
+    def _shared_slope(self, here: Scaled, there: Scaled, q: Floats, pull: Floats, nearest: Ints) -> Floats:
+        """``sum_ij pull_ij dlog k_ij / dlog h``."""
         elasticity = -2 * self.kernel.slope(q) * q
         if here.penalty.size:
             elasticity += 2 * mismatches(here, there)
-        elasticity -= elasticity.min(axis=1, keepdims=True)
-        return np.array([np.einsum("ij,ij->", pull, elasticity)])
+        return np.array([_total(pull, elasticity, nearest)])
 
-    def _feature_slopes(self, here: Scaled, there: Scaled, q: Floats, pull: Floats) -> Floats:
+    def _feature_slopes(self, here: Scaled, there: Scaled, q: Floats, pull: Floats, nearest: Ints) -> Floats:
+        """The same for the bandwidth of every column."""
         slopes = np.empty(self.geometry.d)
         for column, penalty in enumerate(here.penalty):
             differs = here.codes[:, column, None] != there.codes[None, :, column]
-            slopes[self.geometry.categorical_columns[column]] = 2 * penalty * np.einsum("ij,ij->", pull, differs)
-        radial = pull if self.kernel is RBF else pull * (-2 * self.kernel.slope(q))
-        slopes[self.geometry.numeric_columns] = _weighted_squares(radial, here.numeric, there.numeric, self.kernel is RBF)
+            slopes[self.geometry.categorical_columns[column]] = 2 * penalty * _total(pull, differs.astype(np.float64), nearest)
+        if self.kernel is RBF and expands(here.numeric, there.numeric):
+            slopes[self.geometry.numeric_columns] = _weighted_squares(pull, here.numeric, there.numeric)
+            return slopes
+        radial = -2 * self.kernel.slope(q)
+        for column, original in enumerate(self.geometry.numeric_columns):
+            elasticity = (here.numeric[:, column, None] - there.numeric[None, :, column]) ** 2
+            elasticity *= radial
+            slopes[original] = _total(pull, elasticity, nearest)
         return slopes
 
 
-def _weighted_squares(pull: Floats, a: Floats, b: Floats, by_products: bool) -> Floats:
-    """``sum_ij pull_ij (a_il - b_jl)^2`` for every column ``l``."""
-    if by_products:
-        return pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b)
-    return np.array([np.einsum("ij,ij->", pull, (a[:, column, None] - b[None, :, column]) ** 2) for column in range(a.shape[1])])
+def _total(pull: Floats, elasticity: Floats, nearest: Ints) -> float:
+    """``sum_ij pull_ij elasticity_ij``, with each row's elasticities counted from that of its nearest neighbour.
+
+    ``pull`` sums to 0 along rows, so this changes nothing but rounding: neighbours that are alike cancel, however large their elasticity.
+    """
+    elasticity -= np.take_along_axis(elasticity, nearest[:, None], axis=1)
+    return float(np.einsum("ij,ij->", pull, elasticity))
+
+
+def _weighted_squares(pull: Floats, a: Floats, b: Floats) -> Floats:
+    """``sum_ij pull_ij (a_il - b_jl)^2`` for every column ``l``, by matrix products."""
+    return np.asarray(pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b))

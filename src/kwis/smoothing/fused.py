@@ -19,10 +19,10 @@ from kwis.smoothing.exp2 import exp2, smaller
 TILE = 256
 GROUP = 4  # features handled together, at constant offsets
 RUNGS = 9  # bandwidths from one exponential: squaring the kernel divides the bandwidth by sqrt(2)
-_FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
+FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
 
 
-@njit(fastmath=_FAST)
+@njit(fastmath=FAST)
 def _distances(x, codes, tile, tile_codes, penalty, base, q):
     """Squared distances from one row to a tile, on top of ``base`` (huge for padding); returns the smallest."""
     for j in range(TILE):
@@ -43,17 +43,17 @@ def _distances(x, codes, tile, tile_codes, penalty, base, q):
     return least
 
 
-@njit(fastmath=_FAST)
-def _row_distances(x, codes, tiles, tile_codes, penalty, base, skip, q):
+@njit(fastmath=FAST)
+def row_distances(x, codes, tiles, tile_codes, penalty, base, skip, q):
     """Squared distances from one row to all tiles but ``skip[0] <= tile < skip[1]``; returns the smallest."""
-    least = np.inf
+    least = 1e300  # above the padding; infinity is not for code compiled to do without
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
             least = min(least, _distances(x, codes, tiles[tile], tile_codes[tile], penalty, base[tile], q[tile]))
     return least
 
 
-@njit(fastmath=_FAST)
+@njit(fastmath=FAST)
 def _mean_and_moment(q, weight, least):
     """``sum k, sum k w, sum k u, sum k u w`` over a tile, with ``u = q - least`` and ``k = 2**-u``."""
     zero = q[0] - q[0]
@@ -69,7 +69,7 @@ def _mean_and_moment(q, weight, least):
     return g, a, b, c
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, predicted, slope):
     """Held-out mean of ``weight`` for each row, and its derivative with respect to ``-log2`` of all kernels together.
 
@@ -79,7 +79,7 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, pred
     q = np.empty(base.shape, x.dtype)
     for i in range(rows[0], rows[1]):
         skip = skips[i]
-        least = x.dtype.type(_row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
+        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
         g, a, b, c = 0.0, 0.0, 0.0, 0.0
         for tile in range(tiles.shape[0]):
             if tile < skip[0] or tile >= skip[1]:
@@ -92,94 +92,7 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, pred
         slope[i] = (c - a / g * b) / g
 
 
-@njit(fastmath=_FAST)
-def _kernel_in_place(q, weight, least):
-    """Replace ``q`` by ``2**-(q - least)``; returns ``sum k, sum k w``."""
-    g, a = q[0] - q[0], q[0] - q[0]
-    for j in range(TILE):
-        k = exp2(least - q[j])
-        q[j] = k
-        g += k
-        a += k * weight[j]
-    return g, a
-
-
-@njit(fastmath=_FAST)
-def _pull_in_place(k, weight, mean, factor, column_sum):
-    """Replace ``k`` by ``factor k (w - mean)``, the effect of each pair on the score, and add it up by column."""
-    for j in range(TILE):
-        pull = factor * k[j] * (weight[j] - mean)
-        k[j] = pull
-        column_sum[j] += pull
-
-
-@njit(fastmath=_FAST)
-def _tile_moments(pull, tile, x, slopes):
-    """Subtract ``2 x_l sum_j pull_j t_jl`` from the slope of every feature ``l``."""
-    for group in range(tile.shape[0]):
-        t = tile[group]
-        zero = pull[0] - pull[0]
-        a, b, c, d = zero, zero, zero, zero
-        for j in range(TILE):
-            a += pull[j] * t[0, j]
-            b += pull[j] * t[1, j]
-            c += pull[j] * t[2, j]
-            d += pull[j] * t[3, j]
-        first = GROUP * group
-        slopes[first] -= 2.0 * x[first] * a
-        slopes[first + 1] -= 2.0 * x[first + 1] * b
-        slopes[first + 2] -= 2.0 * x[first + 2] * c
-        slopes[first + 3] -= 2.0 * x[first + 3] * d
-
-
-@njit(fastmath=_FAST)
-def _mismatch_moments(pull, tile_codes, codes, slopes):
-    for column in range(tile_codes.shape[0]):
-        others, own = tile_codes[column], codes[column]
-        zero = pull[0] - pull[0]
-        total = zero
-        for j in range(TILE):
-            total += pull[j] if others[j] != own else zero
-        slopes[column] += total
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
-def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, predicted, slopes, code_slopes):
-    """Held-out means, and ``sum_ij pull_ij (x_il - t_jl)^2`` for every feature ``l``, added to ``slopes``.
-
-    ``pull_ij = -2 share_i (w_i - mean_i) k_ij (w_j - mean_i) / sum_j k_ij`` is the effect of ``log k_ij`` on the score. It
-    sums to 0 along rows, so of the square only the column sums of ``pull`` times ``t^2`` and the mixed term remain.
-    """
-    q = np.empty(base.shape, x.dtype)
-    column_sum = np.zeros(base.shape, x.dtype)
-    for i in range(rows[0], rows[1]):
-        skip = skips[i]
-        least = x.dtype.type(_row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
-        g, a = 0.0, 0.0
-        for tile in range(tiles.shape[0]):
-            if tile < skip[0] or tile >= skip[1]:
-                tile_g, tile_a = _kernel_in_place(q[tile], weight[tile], least)
-                g += tile_g
-                a += tile_a
-        predicted[i] = a / g
-        mean = x.dtype.type(a / g)
-        factor = x.dtype.type(-2.0 * share[i] * (own_weight[i] - a / g) / g)
-        for tile in range(tiles.shape[0]):
-            if tile < skip[0] or tile >= skip[1]:
-                _pull_in_place(q[tile], weight[tile], mean, factor, column_sum[tile])
-                _tile_moments(q[tile], tiles[tile], x[i], slopes)
-                _mismatch_moments(q[tile], tile_codes[tile], codes[i], code_slopes)
-    for tile in range(tiles.shape[0]):
-        for group in range(tiles.shape[1]):
-            for offset in range(GROUP):
-                t = tiles[tile, group, offset]
-                total = 0.0
-                for j in range(TILE):
-                    total += column_sum[tile, j] * t[j] * t[j]
-                slopes[GROUP * group + offset] += total
-
-
-@njit(fastmath=_FAST)
+@njit(fastmath=FAST)
 def _climb(q, weight, least, stretch, k, sums):
     """Add the tile's ``sum k`` and ``sum k w`` at ``RUNGS`` bandwidths, each squaring the kernel of the one before."""
     zero = q[0] - q[0]
@@ -197,7 +110,7 @@ def _climb(q, weight, least, stretch, k, sums):
             k[j] = k[j] * k[j] if k[j] > tiny else zero
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, stretches, scores):
     """Add the score at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores``."""
     q = np.empty(base.shape, x.dtype)
@@ -205,7 +118,7 @@ def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight,
     sums = np.empty((RUNGS, 2))
     for i in range(rows[0], rows[1]):
         skip = skips[i]
-        least = x.dtype.type(_row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
+        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
         for step in range(stretches.shape[0]):
             sums[:] = 0.0
             for tile in range(tiles.shape[0]):
@@ -215,19 +128,19 @@ def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight,
                 scores[step, rung] += share[i] * (own_weight[i] - sums[rung, 1] / sums[rung, 0]) ** 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, out):
     """Write the kernel between each row and all columns."""
     skip = np.zeros(2, np.int64)
     q = np.empty(base.shape, x.dtype)
     for i in range(rows[0], rows[1]):
-        _row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
+        row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
         flat, row = q.ravel(), out[i - rows[0]]
         for j in range(row.shape[0]):
             row[j] = exp2(-flat[j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def kernel_from_distances(q, stretch, out):
     """``out = 2**(-stretch q)``, elementwise."""
     flat, flat_out = q.ravel(), out.ravel()
@@ -235,7 +148,7 @@ def kernel_from_distances(q, stretch, out):
         flat_out[j] = exp2(-stretch * flat[j])
 
 
-@njit(fastmath=_FAST)
+@njit(fastmath=FAST)
 def _two_sums(q, first, second):
     a, b = 0.0, 0.0
     for j in range(TILE):
@@ -245,13 +158,13 @@ def _two_sums(q, first, second):
     return a, b
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def two_products(rows, x, codes, tiles, tile_codes, penalty, base, first, second, out):
     """``K @ [first, second]`` for the rows, with the kernel unshifted."""
     skip = np.zeros(2, np.int64)
     q = np.empty(base.shape, x.dtype)
     for i in range(rows[0], rows[1]):
-        _row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
+        row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
         a, b = 0.0, 0.0
         for tile in range(tiles.shape[0]):
             tile_a, tile_b = _two_sums(q[tile], first[tile], second[tile])

@@ -9,9 +9,9 @@ import numpy as np
 from kwis.kernels import RBF, Kernel
 from kwis.typing import Bandwidth, Floats, Ints
 
-# Below this share of a column's span a bandwidth only separates what differs from what is equal,
-# and dividing by it would overflow.
-_SMALLEST_SHARE = 1e-120
+# Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it divides would overflow.
+_SMALLEST_SHARE = 1e-140
+_WIDEST_RATIO = 1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
 _LARGEST_PENALTY = 1e300
 _EXPANSION_ERROR = 1e-12
 
@@ -38,13 +38,16 @@ class Geometry:
     categorical_columns: Ints
 
     @classmethod
-    def of(cls, context: Floats, categorical: tuple[int, ...], centre: Floats | None = None) -> Geometry:
-        """Split ``context``; ``centre`` (default its own mean) is taken off, which keeps products of contexts small."""
+    def of(cls, context: Floats, categorical: tuple[int, ...]) -> Geometry:
+        """Split ``context`` and centre it, which keeps products of contexts small.
+
+        The middle is a value of each column near its median: constant columns become exactly 0, and an outlier costs the others no digits.
+        """
         columns = np.arange(context.shape[1])
         is_code = np.isin(columns, categorical)
-        middle = context.mean(axis=0) if centre is None else centre
+        numeric, half = context[:, ~is_code], context.shape[0] // 2
         return cls(
-            np.ascontiguousarray(context[:, ~is_code] - middle[~is_code]),
+            np.ascontiguousarray(numeric - np.partition(numeric, half, axis=0)[half]),
             np.ascontiguousarray(context[:, is_code]),
             columns[~is_code],
             columns[is_code],
@@ -61,34 +64,53 @@ class Geometry:
     def take(self, rows: slice | Ints) -> Geometry:
         return Geometry(self.numeric[rows], self.codes[rows], self.numeric_columns, self.categorical_columns)
 
-    def scaled(self, bandwidth: Bandwidth, span: Floats | None = None) -> Scaled:
+    def scaled(self, bandwidth: Bandwidth) -> Scaled:
         """Divide by the bandwidth: a number or one per column of the original context; infinity drops a column."""
-        h = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.d)
-        floor = _SMALLEST_SHARE * (self.span() if span is None else span)
+        return Scaled(self.numeric / self.divisors(bandwidth, _SMALLEST_SHARE), self.codes, self.penalties(bandwidth, _LARGEST_PENALTY))
+
+    def divisors(self, bandwidth: Bandwidth, smallest_share: float) -> Floats:
+        """Bandwidths of the numeric columns, infinite for constant ones.
+
+        Those too small to divide by are enlarged together, so that the nearest rows stay nearest.
+        """
+        span = self.span()
+        h = np.where(span > 0, np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.d)[self.numeric_columns], np.inf)
+        floor = np.maximum(smallest_share * span, np.finfo(np.float64).tiny)
+        low = h < floor
+        if low.any():
+            ratio = np.maximum(h[low] / h[low].max(), 1 / _WIDEST_RATIO)
+            h[low] = ratio * (floor[low] / ratio).max()
+        return h
+
+    def penalties(self, bandwidth: Bandwidth, largest: float) -> Floats:
+        """What a mismatch takes off the log kernel in each categorical column: ``1/h^2``."""
+        h = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.d)[self.categorical_columns]
         with np.errstate(over="ignore", divide="ignore"):
-            numeric = self.numeric / np.maximum(h[self.numeric_columns], floor)
-            penalty = np.minimum(h[self.categorical_columns] ** -2.0, _LARGEST_PENALTY)
-        return Scaled(numeric, self.codes, penalty)
+            return np.minimum(h**-2.0, largest)
 
     def span(self) -> Floats:
         """Range of each numeric column."""
         return np.ptp(self.numeric, axis=0) if self.numeric.shape[1] else np.zeros(0)
 
 
+def expands(a: Floats, b: Floats) -> bool:
+    """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must stay far below 1."""
+    largest = np.einsum("ij,ij->i", a, a).max(initial=0.0) + np.einsum("ij,ij->i", b, b).max(initial=0.0)
+    return bool(np.finfo(np.float64).eps * largest <= _EXPANSION_ERROR)
+
+
 def squared_distances(a: Floats, b: Floats, *, by_difference: bool) -> Floats:
     """``(rows of a, rows of b)`` squared Euclidean distances, by a matrix product where that is accurate enough."""
     if a.shape[1] == 0:
         return np.zeros((a.shape[0], b.shape[0]))
-    squares_a, squares_b = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
-    # The expansion loses about eps * |x|^2, which must stay far below 1.
-    if by_difference or np.finfo(np.float64).eps * (squares_a.max() + squares_b.max()) > _EXPANSION_ERROR:
+    if by_difference or not expands(a, b):
         from scipy.spatial.distance import cdist
 
         return np.asarray(cdist(a, b, "sqeuclidean"))
     q = a @ b.T
     q *= -2.0
-    q += squares_a[:, None]
-    q += squares_b
+    q += np.einsum("ij,ij->i", a, a)[:, None]
+    q += np.einsum("ij,ij->i", b, b)
     return np.maximum(q, 0.0, out=q)
 
 

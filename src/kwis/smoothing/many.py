@@ -15,6 +15,7 @@ from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
 _BLOCK_CELLS = 1 << 20
+_FARTHEST = 1e30  # squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
 _LOG2_E = 1.4426950408889634
 
 
@@ -67,7 +68,7 @@ class ManyCV:
         if mismatch is not None:
             q += 2 * mismatch
         q -= q.min(axis=1, keepdims=True)
-        near = q.astype(dtype)
+        near = np.minimum(q, _FARTHEST, out=q).astype(dtype)
         out = np.empty_like(near)
         if self.compiled:
             return lambda shrink: _compiled_kernel(near, shrink, out)

@@ -29,11 +29,35 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class _OneBlasThread:
+    """Holds BLAS at one thread from the first user to the last: users in several threads must not restore each other's limit."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limit = _blas().limit(limits=1)
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+
 @cache
 def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 @contextmanager
@@ -43,7 +67,7 @@ def engine(threads: int | None = None) -> Iterator[None]:
         yield
         return
     count = threads or default_threads()
-    with _blas().limit(limits=1), ThreadPoolExecutor(count) as pool:
+    with _one_blas_thread, ThreadPoolExecutor(count) as pool:
         _state.pool = pool
         try:
             yield

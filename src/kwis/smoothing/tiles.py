@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kwis.smoothing import fused
+from kwis.smoothing import fused, fused_features
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.threads import each_block, row_blocks
@@ -30,7 +30,7 @@ class _Limits(NamedTuple):
 
 
 _LIMITS = {
-    np.dtype(np.float64): _Limits(1e-120, 1e280, 1e295),
+    np.dtype(np.float64): _Limits(1e-140, 1e280, 1e295),
     np.dtype(np.float32): _Limits(1e-13, 1e28, 1e35),
 }
 
@@ -64,10 +64,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Unscaled contexts by row and by tile, in one precision."""
+    """Contexts by row and by tile, in one precision; ``unit`` brings every column to a span near 1, which single precision holds."""
 
     layout: Layout
     geometry: Geometry
+    unit: Floats
     rows: Floats
     columns: Floats
     row_codes: Floats
@@ -78,8 +79,9 @@ class Tiles:
     def of(cls, geometry: Geometry, layout: Layout, dtype: Any = np.float64) -> Tiles:
         n, p = geometry.numeric.shape
         groups = -(-p // fused.GROUP)
+        unit = np.ldexp(1.0, np.frexp(geometry.span())[1] - 1)  # a power of two: dividing by it is exact
         rows = np.zeros((n, groups * fused.GROUP), dtype)
-        rows[:, :p] = geometry.numeric[layout.order]
+        rows[:, :p] = geometry.numeric[layout.order] / unit
         flat = np.zeros((layout.tile_count * fused.TILE, groups * fused.GROUP), dtype)
         flat[layout.slot] = rows
         columns = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
@@ -88,7 +90,7 @@ class Tiles:
         code_flat[layout.slot] = codes
         column_codes = code_flat.reshape(layout.tile_count, fused.TILE, codes.shape[1]).transpose(0, 2, 1)
         base = layout.tiled(np.zeros(n), dtype, fill=_LIMITS[np.dtype(dtype)].padding)
-        return cls(layout, geometry, rows, np.ascontiguousarray(columns), codes, np.ascontiguousarray(column_codes), base)
+        return cls(layout, geometry, unit, rows, np.ascontiguousarray(columns), codes, np.ascontiguousarray(column_codes), base)
 
     @property
     def dtype(self) -> Any:
@@ -96,15 +98,10 @@ class Tiles:
 
     def scaled(self, bandwidth: Bandwidth) -> tuple[Floats, ...]:
         """The leading arguments of the compiled kernels: contexts in units in which the kernel is ``2**-q``."""
-        h = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.geometry.d)
         limits = _LIMITS[self.dtype]
-        floor = np.maximum(limits.smallest_share * self.geometry.span(), np.finfo(self.dtype).tiny)
-        scale = np.zeros(self.rows.shape[1])
-        scale[: self.geometry.numeric_columns.size] = _UNIT / np.maximum(h[self.geometry.numeric_columns], floor)
-        scale = scale.astype(self.dtype)
-        with np.errstate(over="ignore", divide="ignore"):
-            mismatch = 2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0
-        penalty = np.minimum(mismatch, limits.largest_penalty).astype(self.dtype)
+        scale = np.zeros(self.rows.shape[1], self.dtype)
+        scale[: self.unit.size] = _UNIT * (self.unit / self.geometry.divisors(bandwidth, limits.smallest_share))
+        penalty = (2 * _UNIT**2 * self.geometry.penalties(bandwidth, limits.largest_penalty)).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
         return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
 
@@ -159,7 +156,7 @@ class FusedCV:
         def block(job: tuple[int, slice]) -> None:
             index, rows = job
             bounds = np.array([rows.start, rows.stop])
-            fused.per_feature(bounds, *arrays, tiled, own, share, layout.skips, predicted, slopes[index], code_slopes[index])
+            fused_features.per_feature(bounds, *arrays, tiled, own, share, layout.skips, predicted, slopes[index], code_slopes[index])
 
         each_block(block, enumerate(blocks))
         geometry, penalty = self.tiles.geometry, arrays[4].astype(np.float64)

@@ -1,0 +1,154 @@
+"""The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kwis.smoothing.exp2 import exp2
+from kwis.smoothing.fused import FAST, GROUP, TILE, row_distances
+
+_REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
+
+
+@njit(fastmath=FAST)
+def _kernel_in_place(q, weight, least):
+    """Replace ``q`` by ``2**-(q - least)``; returns ``sum k, sum k w``."""
+    g, a = q[0] - q[0], q[0] - q[0]
+    for j in range(TILE):
+        k = exp2(least - q[j])
+        q[j] = k
+        g += k
+        a += k * weight[j]
+    return g, a
+
+
+@njit(fastmath=FAST)
+def _pull_in_place(k, weight, mean, factor, column_sum):
+    """Replace ``k`` by ``factor k (w - mean)``, the effect of each pair on the score, and add it up by column."""
+    for j in range(TILE):
+        pull = factor * k[j] * (weight[j] - mean)
+        k[j] = pull
+        column_sum[j] += pull
+
+
+@njit(fastmath=FAST)
+def _tile_moments(pull, tile, x, slopes):
+    """Subtract ``2 x_l sum_j pull_j t_jl`` from the slope of every feature ``l``."""
+    for group in range(tile.shape[0]):
+        t = tile[group]
+        zero = pull[0] - pull[0]
+        a, b, c, d = zero, zero, zero, zero
+        for j in range(TILE):
+            a += pull[j] * t[0, j]
+            b += pull[j] * t[1, j]
+            c += pull[j] * t[2, j]
+            d += pull[j] * t[3, j]
+        first = GROUP * group
+        slopes[first] -= 2.0 * x[first] * a
+        slopes[first + 1] -= 2.0 * x[first + 1] * b
+        slopes[first + 2] -= 2.0 * x[first + 2] * c
+        slopes[first + 3] -= 2.0 * x[first + 3] * d
+
+
+@njit(fastmath=FAST)
+def _remote_moments(pull, tile, x, origin, slopes):
+    """Add ``sum_j pull_j ((x_l - t_jl)^2 - (x_l - origin_l)^2)`` to the slope of every feature ``l``."""
+    for group in range(tile.shape[0]):
+        for offset in range(GROUP):
+            feature, t = GROUP * group + offset, tile[group, offset]
+            own, nearest = x[feature], origin[feature]
+            total = pull[0] - pull[0]
+            for j in range(TILE):
+                total += pull[j] * (nearest - t[j]) * ((own - t[j]) + (own - nearest))
+            slopes[feature] += total
+
+
+@njit(fastmath=FAST)
+def _mismatch_moments(pull, tile_codes, codes, origin, slopes):
+    """Add ``sum_j pull_j ([codes differ] - origin)`` to the slope of every categorical column."""
+    for column in range(tile_codes.shape[0]):
+        others, own = tile_codes[column], codes[column]
+        total = pull[0] - pull[0]
+        match, differ = -origin[column], origin.dtype.type(1) - origin[column]
+        for j in range(TILE):
+            total += pull[j] * (differ if others[j] != own else match)
+        slopes[column] += total
+
+
+@njit(fastmath=FAST)
+def _is_remote(x, penalty):
+    """Whether some term of the squared distances is so large that it must cancel exactly."""
+    largest = 0.0
+    for value in x:
+        largest = max(largest, value * value)
+    for cost in penalty:
+        largest = max(largest, cost)
+    return largest > _REMOTE
+
+
+@njit(fastmath=FAST)
+def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
+    """Context of the nearest column and its mismatches: counted from there, terms of columns that are alike cancel exactly."""
+    nearest, column = 0 if skip[0] > 0 else skip[1], 0
+    for tile in range(tiles.shape[0]):
+        if tile < skip[0] or tile >= skip[1]:
+            for j in range(TILE):
+                if k[tile, j] > k[nearest, column]:
+                    nearest, column = tile, j
+    for feature in range(origin.shape[0]):
+        origin[feature] = tiles[nearest, feature // GROUP, feature % GROUP, column]
+    for code in range(codes.shape[0]):
+        code_origin[code] = codes[code] != tile_codes[nearest, code, column]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, predicted, slopes, code_slopes):
+    """Held-out means, and ``sum_ij pull_ij (x_il - t_jl)^2`` for every feature ``l``, added to ``slopes``.
+
+    ``pull_ij = -2 share_i (w_i - mean_i) k_ij (w_j - mean_i) / sum_j k_ij`` is the effect of ``log k_ij`` on the score. It
+    sums to 0 along rows, so of the square only the column sums of ``pull`` times ``t^2`` and the mixed term remain. For rows far from the
+    centre, in units of the bandwidth, those two would cancel badly: their squares are summed one by one.
+    """
+    q = np.empty(base.shape, x.dtype)
+    column_sum, unused = np.zeros(base.shape, x.dtype), np.zeros(TILE, x.dtype)
+    origin, code_origin = np.zeros(x.shape[1], x.dtype), np.zeros(codes.shape[1], x.dtype)
+    for i in range(rows[0], rows[1]):
+        skip = skips[i]
+        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
+        g, a = 0.0, 0.0
+        for tile in range(tiles.shape[0]):
+            if tile < skip[0] or tile >= skip[1]:
+                tile_g, tile_a = _kernel_in_place(q[tile], weight[tile], least)
+                g += tile_g
+                a += tile_a
+        predicted[i] = a / g
+        mean = x.dtype.type(a / g)
+        factor = x.dtype.type(-2.0 * share[i] * (own_weight[i] - a / g) / g)
+        remote = _is_remote(x[i], penalty)
+        code_origin[:] = 0
+        if remote:
+            _set_origin(q, skip, codes[i], tiles, tile_codes, origin, code_origin)
+        for tile in range(tiles.shape[0]):
+            if tile < skip[0] or tile >= skip[1]:
+                _pull_in_place(q[tile], weight[tile], mean, factor, unused if remote else column_sum[tile])
+                if remote:
+                    _remote_moments(q[tile], tiles[tile], x[i], origin, slopes)
+                else:
+                    _tile_moments(q[tile], tiles[tile], x[i], slopes)
+                _mismatch_moments(q[tile], tile_codes[tile], codes[i], code_origin, code_slopes)
+    _add_column_moments(column_sum, tiles, slopes)
+
+
+@njit(fastmath=FAST)
+def _add_column_moments(column_sum, tiles, slopes):
+    """Add ``sum_j column_sum_j t_jl^2`` to the slope of every feature ``l``."""
+    for tile in range(tiles.shape[0]):
+        for group in range(tiles.shape[1]):
+            for offset in range(GROUP):
+                t = tiles[tile, group, offset]
+                total = 0.0
+                for j in range(TILE):
+                    total += column_sum[tile, j] * t[j] * t[j]
+                slopes[GROUP * group + offset] += total
