@@ -152,7 +152,7 @@ def test_statistics_equal_their_slow_twin():
     subject = Subject(kind="weight", name="tilted", score=weight - 1, scale=np.ones(400), expected=400.0)
     regions = regions_of(log)
     pairs = pairs_of([subject], regions, log.group)
-    tests = Family(subjects=(subject,), regions=regions, pairs=tuple(pairs), mass=log.row_weight, group=log.group)
+    tests = Family(subjects=(subject,), regions=regions, pairs=tuple(pairs), size=len(pairs), mass=log.row_weight, group=log.group)
     sums = tests.sums()
     mass = log.row_weight / log.row_weight.mean()
     for z, mean, (_, r) in zip(sums.z(), sums.intervals()[0], pairs, strict=True):

@@ -8,7 +8,7 @@ strict than dividing the level by the number of tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,10 +19,11 @@ from kwis.columns import Label
 from kwis.diagnostics.records import MeanTest
 from kwis.diagnostics.regions import Mask, Region
 from kwis.estimators.influence import draw_sums
+from kwis.smoothing.threads import each_block, engine
 from kwis.typing import Floats, Ints
 
 _DRAWS = 10_000
-_CELLS = 1 << 22  # entries of the largest matrix in flight
+_CELLS = 1 << 20  # entries of the largest matrix in flight
 _LEAST_DRAWS = 30
 _LEAST_EXPECTED = 10.0
 _FARTHEST = 35.0  # standard errors beyond which a p-value is 0 in double precision
@@ -107,13 +108,24 @@ def _draws_in(rows: Mask, group: Ints | None) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Family:
-    """Pairs of a subject and a region, on the rows of one log."""
+    """Pairs of a subject and a region, on the rows of one log.
+
+    Attributes
+    ----------
+    size
+        How many tests p-values are to allow for: as many as there are pairs, or more in a part of a family.
+    """
 
     subjects: tuple[Subject, ...]
     regions: tuple[Region, ...]
     pairs: tuple[tuple[int, int], ...]
+    size: int
     mass: Floats | None = None
     group: Ints | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.regions[0].rows)
 
     @property
     def upper_only(self) -> Mask:
@@ -123,44 +135,62 @@ class Family:
         """The same tests on the other rows."""
         return replace(self, regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions))
 
+    def part(self, tests: Sequence[int]) -> Family:
+        """Some of the tests."""
+        return replace(self, pairs=tuple(self.pairs[i] for i in tests))
+
     def sums(self) -> Sums:
         """Sums over the draws."""
-        m = len(self.pairs)
-        score, squares, cubes, scale, draws = np.zeros((5, m))
         of_subject, of_region = np.array(self.pairs).T
-        for rows, sums in self._draws():
-            score += sums.sum(axis=0)
-            squares += np.einsum("ij,ij->j", sums, sums)
-            cubes += np.einsum("ij,ij,ij->j", sums, sums, sums)
-            scale += self._stacked(rows, "scale", of_subject, of_region).sum(axis=0)
-            inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
-            draws += (draw_sums(inside, None if self.group is None else self.group[rows]) > 0).sum(axis=0)[of_region]
+
+        def block(rows: Ints) -> Floats:
+            inside, sums = self._inside(rows), self._draws(rows)
+            squares = sums * sums
+            scale = (self._values(rows, "scale").T @ inside)[of_subject, of_region]
+            draws = (draw_sums(inside, self._labels(rows)) > 0).sum(axis=0)[of_region]
+            return np.stack([sums.sum(axis=0), squares.sum(axis=0), np.einsum("ij,ij->j", squares, sums), scale, draws])
+
+        score, squares, cubes, scale, draws = np.sum(each_block(block, self._blocks()), axis=0)
         return Sums(unit=self._units()[of_subject], score=score, squares=squares, cubes=cubes, scale=scale, draws=draws)
 
     def correlations(self) -> Floats:
         """``(m, m)`` correlations of the sums of scores."""
-        products = np.zeros((len(self.pairs), len(self.pairs)))
-        for _, sums in self._draws():
-            products += sums.T @ sums
+
+        def block(rows: Ints) -> Floats:
+            sums = self._draws(rows)
+            return sums.T @ sums
+
+        products = np.sum(each_block(block, self._blocks()), axis=0)
         root = np.sqrt(np.diag(products))
         root = np.where(root > 0, root, 1.0)
         return products / np.outer(root, root)
 
-    def _draws(self) -> Iterator[tuple[Ints, Floats]]:
-        """Rows block by block, and the scores of their draws ``(draws, m)``: memory is bounded whatever the number of rows."""
-        of_subject, of_region = np.array(self.pairs).T
-        order = np.arange(len(self.regions[0].rows)) if self.group is None else np.argsort(self.group, kind="stable")
-        units = self._units()[of_subject]
-        for rows in _blocks(order, self.group, max(1, _CELLS // len(self.pairs))):
-            scores = self._stacked(rows, "score", of_subject, of_region)
-            scores /= units
-            yield rows, draw_sums(scores, None if self.group is None else self.group[rows])
+    def _blocks(self) -> list[Ints]:
+        """Rows in blocks that bound the memory in use, no group in two of them."""
+        size = max(1, _CELLS // len(self.pairs))
+        if self.group is None:
+            return np.split(np.arange(self.n), np.arange(size, self.n, size))
+        order = np.argsort(self.group, kind="stable")
+        starts = np.flatnonzero(np.diff(self.group[order])) + 1
+        cuts = np.append(starts, self.n)[np.searchsorted(starts, np.arange(size, self.n, size))]
+        return [block for block in np.split(order, np.unique(cuts)) if len(block)]
 
-    def _stacked(self, rows: Ints, what: Literal["score", "scale"], of_subject: Ints, of_region: Ints) -> Floats:
+    def _draws(self, rows: Ints) -> Floats:
+        """``(draws, m)`` scores of the draws in these rows, in units of the subject's largest."""
+        of_subject, of_region = np.array(self.pairs).T
+        scores = (self._values(rows, "score") / self._units())[:, of_subject]
+        scores *= self._inside(rows)[:, of_region]
+        return draw_sums(scores, self._labels(rows))
+
+    def _inside(self, rows: Ints) -> Floats:
+        return np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
+
+    def _labels(self, rows: Ints) -> Ints | None:
+        return None if self.group is None else self.group[rows]
+
+    def _values(self, rows: Ints, what: Literal["score", "scale"]) -> Floats:
         mass = np.ones(len(rows)) if self.mass is None else self.mass[rows] / self.mass.mean()
-        values = np.stack([getattr(subject, what)[rows] * mass for subject in self.subjects], axis=1)
-        inside = np.stack([region.rows[rows] for region in self.regions], axis=1)
-        return values[:, of_subject] * inside[:, of_region]
+        return np.stack([getattr(subject, what)[rows] * mass for subject in self.subjects], axis=1)
 
     def _units(self) -> Floats:
         return np.array([max(float(np.abs(subject.score).max()), 1e-300) for subject in self.subjects])
@@ -169,7 +199,7 @@ class Family:
         """Records of the tests, each with a p-value that allows for all of them."""
         sums = self.sums()
         z, (means, lows, highs) = sums.z(), sums.intervals()
-        p = adjusted(p_values(z, self.upper_only), smallest, len(self.pairs))
+        p = adjusted(p_values(z, self.upper_only), smallest, self.size)
         p[sums.draws < _LEAST_DRAWS] = 1.0  # where too little is left of the region
         return tuple(
             MeanTest(
@@ -188,16 +218,6 @@ class Family:
         )
 
 
-def _blocks(order: Ints, group: Ints | None, size: int) -> list[Ints]:
-    """Rows in blocks of about ``size``, no group in two of them."""
-    cuts = np.arange(size, len(order), size)
-    if group is not None:
-        labels = group[order]
-        starts = np.flatnonzero(np.diff(labels)) + 1
-        cuts = np.unique(np.append(starts, len(order))[np.searchsorted(starts, cuts)])
-    return [block for block in np.split(order, cuts) if len(block)]
-
-
 def p_values(z: Floats, upper_only: Mask) -> Floats:
     """Of each test by itself."""
     return np.where(upper_only, ndtr(-z), 2 * ndtr(-np.abs(z)))
@@ -206,19 +226,21 @@ def p_values(z: Floats, upper_only: Mask) -> Floats:
 def smallest_by_chance(correlations: Floats, upper_only: Mask, seed: int = 0) -> Floats:
     """Sorted smallest p-values of so many tests, over draws in which everything is right."""
     m = len(correlations)
-    values, vectors = np.linalg.eigh(correlations)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS // m)
     smallest = []
-    for start in range(0, _DRAWS, step):
-        z = rng.standard_normal((min(step, _DRAWS - start), m)) @ root.T
-        farthest = np.maximum(z, -z, out=z, where=~upper_only)  # the p-value of the farthest of each kind is the smallest
-        smallest.append(_smallest(farthest, upper_only))
+    with engine():
+        values, vectors = np.linalg.eigh(correlations)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        for start in range(0, _DRAWS, step):
+            z = rng.standard_normal((min(step, _DRAWS - start), m)) @ root.T
+            np.abs(z, out=z, where=~upper_only)
+            smallest.append(_smallest(z, upper_only))
     return np.sort(np.concatenate(smallest))
 
 
 def _smallest(z: Floats, upper_only: Mask) -> Floats:
+    """Smallest p-value of each row: that of the farthest of either kind."""
     one, two = z[:, upper_only], z[:, ~upper_only]
     above = ndtr(-one.max(axis=1)) if one.shape[1] else np.ones(len(z))
     apart = 2 * ndtr(-two.max(axis=1)) if two.shape[1] else np.ones(len(z))

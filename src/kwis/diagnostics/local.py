@@ -11,12 +11,13 @@ from kwis._validation import read_only
 from kwis.diagnostics.records import LocalMeanWeight, PropensityReport
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.geometry import Geometry, log_kernel
+from kwis.smoothing.threads import each_block
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
 _PAIRS = 20_000_000  # what a second or so allows
 _MOST_ROWS = 2_000
-_BLOCK_CELLS = 1 << 21
+_BLOCK_CELLS = 1 << 19
 _REACH = 1.959963984540054
 
 
@@ -63,12 +64,14 @@ def _local(sample: WeightedSample, rows: Ints, bandwidth: Bandwidth, kernel: Ker
     points = Geometry.of(sample.context, sample.categorical).scaled(bandwidth)
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     weight = sample.weight
-    means, errors = [], []
-    for block in np.array_split(rows, max(1, -(-len(rows) * sample.n // _BLOCK_CELLS))):
-        k = np.exp(log_kernel(points.take(block), points, kernel)[0]) * mass
+
+    def block(part: Ints) -> Floats:
+        k = np.exp(log_kernel(points.take(part), points, kernel)[0]) * mass
         total = k.sum(axis=1)
         mean = (k @ weight) / total
         k *= weight - mean[:, None]
-        means.append(mean)
-        errors.append(np.sqrt(np.einsum("ij,ij->i", k, k)) / total)
-    return np.concatenate(means), np.concatenate(errors)
+        return np.stack([mean, np.sqrt(np.einsum("ij,ij->i", k, k)) / total])
+
+    size = max(1, _BLOCK_CELLS // sample.n)
+    mean, error = np.concatenate(each_block(block, np.split(rows, np.arange(size, len(rows), size))), axis=1)
+    return mean, error

@@ -13,6 +13,7 @@ from kwis.typing import Floats
 
 _MOST_PLACES = 4
 _MOST_CANDIDATES = 8
+_MOST_WITNESSES = 60
 _EVERYWHERE = 0.6
 
 
@@ -38,12 +39,11 @@ def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, leve
 
 def _best_region(tests: Family, current: tuple[MeanTest, ...], smallest: Floats, level: float) -> int | None:
     """The smallest region that explains everything, or else the one that explains most per row; never the whole log."""
-    failed = sorted(
-        (test.p_value, -abs(test.z), r) for test, (_, r) in zip(current, tests.pairs, strict=True) if test.p_value < level and r
-    )
-    candidates = list(dict.fromkeys(r for _, _, r in failed))[:_MOST_CANDIDATES]
+    failed = sorted((i for i, test in enumerate(current) if test.p_value < level), key=lambda i: (current[i].p_value, -abs(current[i].z)))
+    candidates = [r for r in dict.fromkeys(tests.pairs[i][1] for i in failed) if r][:_MOST_CANDIDATES]
+    witnesses = tests.part(failed[:_MOST_WITNESSES])
     before = _worst(current, level)
-    left = {r: _worst(tests.without(tests.regions[r].rows).judged(smallest), level) for r in candidates}
+    left = {r: _worst(witnesses.without(tests.regions[r].rows).judged(smallest), level) for r in candidates}
     enough = [r for r in candidates if left[r] == 0]
     if enough:
         return min(enough, key=lambda r: tests.regions[r].n)

@@ -9,6 +9,7 @@ import numpy as np
 from kwis.typing import Floats
 
 _LEAST_TAIL = 5
+_LEAST_EXCESS = 1e-100  # of the largest weight: no excess is 0, and none has an inverse that overflows
 _PRIOR_SHAPE, _PRIOR_ROWS = 0.5, 10  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
 
 
@@ -27,7 +28,7 @@ def pareto_k(weight: Floats) -> float:
     excess = scaled[1:] - scaled[0]
     if excess[-1] <= 1e-12:
         return -math.inf
-    return _shape(np.maximum(excess, np.finfo(np.float64).tiny))
+    return _shape(np.maximum(excess, _LEAST_EXCESS))
 
 
 def _shape(x: Floats) -> float:

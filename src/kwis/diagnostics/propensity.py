@@ -87,8 +87,9 @@ def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Fami
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")
-    tests = Family(subjects=subjects, regions=regions, pairs=tuple(pairs[:MOST_TESTS]), mass=log.row_weight, group=log.group)
-    return tests, tuple(notes)
+    kept = tuple(pairs[:MOST_TESTS])
+    family = Family(subjects=subjects, regions=regions, pairs=kept, size=len(kept), mass=log.row_weight, group=log.group)
+    return family, tuple(notes)
 
 
 def _subjects(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Subject, ...]:
