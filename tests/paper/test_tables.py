@@ -270,6 +270,22 @@ def test_the_same_results_are_the_same_files(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
+def test_results_of_several_stores_are_joined_and_later_ones_count() -> None:
+    first = results_of(["soybean", "optdigitsDist"], ["oracle", "continuous"], half_as_bad, every=7)
+    other = replace(first.design, rule="closeness")
+    second = replace(results_of(["optdigitsDist"], ["continuous"], lambda facts, name: 0.3, every=11, bootstrap=True), design=other)
+    joined = archive.merge([first, second])
+    assert joined.design == other
+    assert {facts.key for facts in joined.chosen("oracle")} == {facts.key for facts in first.chosen("oracle")}
+    assert {facts.key for facts in joined.chosen("continuous")} == set(second.cells)
+    assert {one.error_published for key, one in joined.outcomes["wis"].items() if key in second.cells} == {0.3}
+    assert len(joined.outcomes["wis"]) == len(joined.bandwidths["shared"]) == len(joined.cells)
+    assert joined.replicates == 200
+    assert archive.merge([second, results_of(["soybean"], ["oracle"], half_as_bad, every=7)]).design == other
+    with pytest.raises(InputError, match="`stores` must have the same design"):
+        archive.merge([first, replace(second, design=replace(other, folds=3))])
+
+
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"`results` must be a folder that holds manifest\.json"):
         archive.load(tmp_path)

@@ -160,7 +160,15 @@ def report(
 
 @app.command()
 def export(
-    store: StorePath = STORE,
+    store: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--store",
+            metavar="PATH",
+            show_default=False,
+            help=f"A store; repeat for several, where later ones replace earlier datasets and settings. Default: {STORE}.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = RESULTS,
     made_by: Annotated[str, typer.Option("--made-by", metavar="COMMAND", help="Command that made the store.")] = "kwis paper run",
 ) -> None:
@@ -172,7 +180,7 @@ def export(
         from kwis.paper import archive
         from kwis.paper.results import Provenance, read_store
 
-        results = read_store(store)
+        results = archive.merge([read_store(path) for path in store or [STORE]])
         archive.write(replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out)
     size = sum(path.stat().st_size for path in out.iterdir() if path.is_file())
     print(f"{len(results.cells):,} experiments in {out}, {size / 1e6:.1f} MB")

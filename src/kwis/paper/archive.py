@@ -14,15 +14,16 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from kwis.errors import InputError
 from kwis.paper.records import CellFacts
-from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, read_store, short
+from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, place_of, read_store, short
 from kwis.paper.simulate import Design
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
@@ -34,11 +35,48 @@ _NUMBERS = ("value", "std_error", "error_published", "error_expected")
 _COUNTS = ("influence_published", "influence_expected", "bootstrap_published", "bootstrap_expected")
 _BANDWIDTH = tuple(field.name for field in fields(ChosenBandwidth))
 Record = Mapping[str, str]
+Kept = TypeVar("Kept")
 
 
 def load(path: Path | str) -> Results:
     """Results from a store, or from a folder written by :func:`write`."""
     return read(Path(path)) if Path(path).is_dir() else read_store(path)
+
+
+def merge(parts: Sequence[Results]) -> Results:
+    """Results of several stores as one; where they hold the same dataset and setting, the later store counts.
+
+    Their designs must agree in all but how continuous rewards are read; that of the last part with continuous results is kept.
+    """
+    whole = parts[0]
+    for part in parts[1:]:
+        if replace(part.design, rule=whole.design.rule, noise=whole.design.noise) != whole.design:
+            raise InputError(f"`stores` must have the same design, got {whole.design} and {part.design}")
+        whole = _joined(whole, part)
+    return whole
+
+
+def _joined(first: Results, second: Results) -> Results:
+    places = {(facts.dataset, facts.setting) for facts in second.cells.values()}
+    kept = {key: facts for key, facts in first.cells.items() if (facts.dataset, facts.setting) not in places}
+    names = dict.fromkeys([*first.outcomes, *second.outcomes])
+    kinds = dict.fromkeys([*first.bandwidths, *second.bandwidths])
+    continuous = any(facts.setting == "continuous" for facts in second.cells.values())
+    return replace(
+        second,
+        design=second.design if continuous else first.design,
+        cells=dict(sorted((kept | dict(second.cells)).items(), key=lambda item: place_of(item[1]))),
+        outcomes={name: _kept(first.outcomes.get(name, {}), kept) | dict(second.outcomes.get(name, {})) for name in names},
+        bandwidths={kind: _kept(first.bandwidths.get(kind, {}), kept) | dict(second.bandwidths.get(kind, {})) for kind in kinds},
+        curves=dict(first.curves) | dict(second.curves),
+        timings=(*(timing for timing in first.timings if (timing.dataset, timing.setting) not in places), *second.timings),
+        failures=(*first.failures, *second.failures),
+        replicates=max(first.replicates, second.replicates),
+    )
+
+
+def _kept(found: Mapping[str, Kept], keys: Container[str]) -> dict[str, Kept]:
+    return {key: one for key, one in found.items() if key in keys}
 
 
 def write(results: Results, folder: Path | str) -> Path:

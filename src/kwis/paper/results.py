@@ -167,7 +167,7 @@ def read_store(path: Path | str) -> Results:
         estimators = store.estimators()
         return Results(
             design=store.design,
-            cells=dict(sorted(cells.items(), key=lambda item: _order(item[1]))),
+            cells=dict(sorted(cells.items(), key=lambda item: place_of(item[1]))),
             outcomes={name: _outcomes(store, name, cells) for name in estimators},
             bandwidths={kind: _bandwidths(store, kind) for kind in store.bandwidth_kinds()},
             curves=store.curves(),
@@ -180,7 +180,8 @@ def read_store(path: Path | str) -> Results:
         )
 
 
-def _order(facts: CellFacts) -> tuple[str, ...]:
+def place_of(facts: CellFacts) -> tuple[str, ...]:
+    """What cells are sorted by."""
     return (facts.dataset, facts.setting, facts.logging, facts.behaviour, facts.evaluation)
 
 

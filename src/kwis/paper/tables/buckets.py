@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kwis.paper.results import Results, Truth
 from kwis.paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reward_note
 from kwis.paper.tables.record import MISSING, Entry, Line, Table, difference, number, spread, text, whole
+from kwis.paper.training import ASCENT_EPOCHS, ASCENT_STEP, CLASSIFIER_EPOCHS, CLASSIFIER_STEP, VALIDATION_SHARE
 
 _TITLES = {
     "oracle": ("Oracle behaviour policies", "tbl:k_wis_wis_oracle_results"),
@@ -55,12 +56,22 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
         groups=tuple(group for group, _ in _COLUMNS),
         lines=tuple(_line(row) for row in rows),
         label=label,
-        notes=(*notes_of([row.dataset for row in rows]), *_rewards(results, setting), *missing_notes(rows)),
+        notes=(*notes_of([row.dataset for row in rows]), *choice_notes(results, setting), *missing_notes(rows)),
     )
 
 
-def _rewards(results: Results, setting: str) -> tuple[str, ...]:
-    return (reward_note(results.design),) if setting == "continuous" else ()
+def choice_notes(results: Results, setting: str) -> tuple[str, ...]:
+    """Choices of ours where the paper is silent, which the rows of a setting depend on."""
+    ascent = (
+        f"IW and SNIW policies: trained once per dataset and temperature by {ASCENT_EPOCHS} full-batch steps of {ASCENT_STEP} up the "
+        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at temperature 0.5; the paper does not say how."
+    )
+    classifier = (
+        f"Logging classifiers: Adam with a step of {CLASSIFIER_STEP:g}, at most {CLASSIFIER_EPOCHS} epochs, a validation share of "
+        f"{VALIDATION_SHARE}, and the epochs that the paper's rule selects; optimiser, step and share are ours."
+    )
+    more = (classifier,) if setting.startswith("learnt") else (reward_note(results.design),) if setting == "continuous" else ()
+    return (*more, ascent)
 
 
 def _line(row: Bucket) -> Line:
