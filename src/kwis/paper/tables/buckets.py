@@ -64,7 +64,7 @@ def choice_notes(results: Results, setting: str) -> tuple[str, ...]:
     """Choices of ours where the paper is silent, which the rows of a setting depend on."""
     ascent = (
         f"IW and SNIW policies: trained once per dataset and temperature by {ASCENT_EPOCHS} full-batch steps of {ASCENT_STEP} up the "
-        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at temperature 0.5; the paper does not say how."
+        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at temperature 0.5: our choices."
     )
     classifier = (
         f"Logging classifiers: Adam with a step of {CLASSIFIER_STEP:g}, at most {CLASSIFIER_EPOCHS} epochs, a validation share of "
