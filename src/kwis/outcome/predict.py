@@ -29,6 +29,7 @@ from kwis.weights import WeightedSample
 _ROWS_FOR_TREES = 500
 _MOST_INDICATORS = 50  # rarer actions are told apart by none
 _MOST_SLOPES = 300
+_LARGEST_REWARD = 1e150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,6 +98,7 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
     if isinstance(reward, str) and reward not in log.reward_names:
         raise InputError(f"`reward` must be one of {', '.join(log.reward_names)}, got {reward!r}")
     index = log.reward_names.index(reward) if isinstance(reward, str) else reward
+    _refuse_enormous(log.reward[:, index], log.reward_names[index])
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
     candidates = _default_models(log, int(generator.integers(2**31))) if model is None else {_described(model): _Candidate(model)}
     task = _Task(log=log, features=log.features(), codes=_indicators(log), outcome=log.reward[:, index], folds=labels)
@@ -167,8 +169,8 @@ class _Task:
     def plain_means(self) -> Floats:
         """Mean reward of the other folds."""
         mass = np.ones(len(self.log)) if self.log.row_weight is None else self.log.row_weight
-        count, total = np.bincount(self.folds, mass), np.bincount(self.folds, mass * self.outcome)
-        return ((total.sum() - total) / (count.sum() - count))[self.folds]
+        others = [self.folds != fold for fold in range(int(self.folds.max()) + 1)]
+        return np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[self.folds]
 
 
 def _default_models(log: LoggedBandit, seed: int) -> dict[str, _Candidate]:
@@ -205,6 +207,14 @@ def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
         what = "rows" if log.group is None else "groups"
         raise InputError(f"`log` must have at least 2 {what} for cross-fitted predictions, got {draws}")
     return make_folds(len(log), min(k, draws), generator, log.group)
+
+
+def _refuse_enormous(outcome: Floats, name: str) -> None:
+    """Rewards whose squares overflow have no squared error to be made small."""
+    size = np.abs(outcome)
+    if size.max() > _LARGEST_REWARD:
+        row = int(np.argmax(size > _LARGEST_REWARD))
+        raise UnsupportedError(f"`{name}` must be at most {_LARGEST_REWARD:g} in size to be predicted, got {outcome[row]} at row {row}")
 
 
 def _described(model: Any) -> str:

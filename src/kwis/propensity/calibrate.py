@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 
 from kwis.typing import Floats, Ints
 
+_LARGEST_LOG_SLOPE = 30.0  # no data ask for as much, and a line search that goes further must not overflow
+
 
 def calibrated(distribution: Floats, action: Ints, folds: Ints, mass: Floats) -> Floats:
     """``(n, K)`` calibrated distribution; row ``i`` uses parameters learnt without its fold."""
@@ -19,14 +21,19 @@ def calibrated(distribution: Floats, action: Ints, folds: Ints, mass: Floats) ->
     for fold in range(int(folds.max()) + 1):
         held = folds == fold
         parameters = _fitted(logs[~held], action[~held], mass[~held])
-        result[held] = _apply(logs[held], parameters)
+        result[held] = np.exp(_apply(logs[held], parameters))
     return result
 
 
 def _apply(logs: Floats, parameters: Floats) -> Floats:
-    scores = np.exp(parameters[0]) * logs + parameters[1:]
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    """Logarithm of the calibrated distribution."""
+    scores = _slope(parameters) * logs + parameters[1:]
+    scores -= scores.max(axis=1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def _slope(parameters: Floats) -> float:
+    return float(np.exp(min(parameters[0], _LARGEST_LOG_SLOPE)))
 
 
 def _fitted(logs: Floats, action: Ints, mass: Floats) -> Floats:
@@ -35,11 +42,11 @@ def _fitted(logs: Floats, action: Ints, mass: Floats) -> Floats:
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         predicted = _apply(logs, parameters)
-        surplus = predicted.copy()
+        surplus = np.exp(predicted)
         surplus[rows, action] -= 1.0
         surplus *= mass[:, None]
-        value = -(mass @ np.log(predicted[rows, action])) + 0.5 * parameters @ parameters
-        slope = np.exp(parameters[0]) * (surplus * logs).sum()
+        value = -(mass @ predicted[rows, action]) + 0.5 * parameters @ parameters
+        slope = _slope(parameters) * (surplus * logs).sum()
         return float(value), np.concatenate([[slope], surplus.sum(axis=0)]) + parameters
 
     start = np.zeros(logs.shape[1] + 1)
