@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwis.cli.paper_task import kind_of, task_of
 from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
 
 if TYPE_CHECKING:
-    from kwis.paper.grid import Cell
     from kwis.paper.results import Results
     from kwis.paper.runner import Summary, Task
 
 STORE = Path("kwis-paper.sqlite")
 RESULTS = Path("results")
-KINDS = {"warm": "per-feature", "plain": "per-feature-plain"}
 
 app = typer.Typer(help="Reproduce the paper: run its experiments, then make its tables, figures and page.", no_args_is_help=True)
 
@@ -79,7 +78,7 @@ def run(
     Exits with 1 if any experiment failed; failed ones are tried again by the next run.
     """
     with clear_errors():
-        task = _task(dataset, setting, label, left_out, bootstrap, _kind(per_feature), sample, estimator or [], jobs)
+        task = task_of(dataset, setting, label, left_out, bootstrap, kind_of(per_feature), sample, estimator or [], jobs)
         summary = _run(task, store)
     counts = f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
     print(f"{counts}; {summary.seconds:.1f} s; {store}")
@@ -94,7 +93,7 @@ def status(
 ) -> None:
     """Say how far a run has come. Exits with 1 if any experiment failed."""
     with clear_errors():
-        failed = _show_status(_task(dataset, setting, label, left_out, 0, None, 0, [], None), store)
+        failed = _show_status(task_of(dataset, setting, label, left_out, 0, None, 0, [], None), store)
     if failed:
         raise typer.Exit(GATE_FAILED)
 
@@ -184,69 +183,6 @@ def export(
         archive.write(replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out)
     size = sum(path.stat().st_size for path in out.iterdir() if path.is_file())
     print(f"{len(results.cells):,} experiments in {out}, {size / 1e6:.1f} MB")
-
-
-def _task(
-    dataset: list[str] | None,
-    setting: list[str] | None,
-    label: str | None,
-    left_out: bool,
-    replicates: int,
-    kind: str | None,
-    sample: int,
-    estimators: list[str],
-    jobs: int | None,
-) -> Task:
-    from kwis.paper.catalogue import PAPER_DATASETS
-    from kwis.paper.grid import SETTINGS
-    from kwis.paper.runner import Task, estimator_from
-
-    datasets, settings = _split(dataset) or PAPER_DATASETS, _split(setting) or SETTINGS
-    cells = _cells(datasets, settings, label)
-    return Task(
-        datasets=datasets,
-        settings=settings,
-        label=label,
-        left_out=left_out,
-        extra=tuple(estimator_from(path) for path in estimators),
-        replicates=replicates,
-        per_feature=kind,
-        only=_sampled(cells, sample) if kind == KINDS["plain"] and sample else None,
-        threads=jobs,
-    )
-
-
-def _kind(name: str | None) -> str | None:
-    from kwis.errors import InputError
-
-    if name is not None and name not in KINDS:
-        raise InputError(f"`per-feature` must be {' or '.join(KINDS)}, got {name!r}")
-    return None if name is None else KINDS[name]
-
-
-def _split(values: list[str] | None) -> tuple[str, ...]:
-    """Repeated options and lists separated by commas, alike."""
-    return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())
-
-
-def _cells(datasets: tuple[str, ...], settings: tuple[str, ...], label: str | None) -> list[Cell]:
-    """Cells of a task; a wrong name is refused here, before anything is opened."""
-    from kwis.paper.catalogue import spec_of
-    from kwis.paper.datasets import load
-    from kwis.paper.grid import dataset_cells
-
-    known = [load(name, label=label) if label is not None else spec_of(name) for name in datasets]
-    return [cell for one in known for cell in dataset_cells(one.name, one.faulty, settings)]
-
-
-def _sampled(cells: list[Cell], count: int) -> frozenset[str]:
-    from kwis.paper.sample import BANDWIDTH_SETTINGS, stratified
-
-    rows: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        if cell.setting in BANDWIDTH_SETTINGS and not cell.left_out:
-            rows.setdefault((cell.dataset, cell.setting), []).append(cell)
-    return frozenset(key for members in rows.values() for key in stratified(members, count))
 
 
 def _run(task: Task, store: Path) -> Summary:
