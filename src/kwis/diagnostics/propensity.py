@@ -7,9 +7,9 @@ What right propensities fix, tested on the whole log and in every region of :mod
   ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have been on offer;
 - where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of the time.
 
-The 5 % are measured on logs of 2,000 and 4,000 rows (``tests/diagnostics``). Weights with so heavy a tail that a few rows decide their
-mean fall short of 1 more often than that; the verdict on such weights is not to trust them anyway. A region is one column's doing:
-propensities that are wrong only where two columns meet show in the local mean weight, and here if the columns show it by themselves.
+The 5 % are measured on logs of 2,000 and 4,000 rows (``tests/diagnostics``). The mean of weights with a heavy tail falls short of 1 more
+often than normal theory says: with an effective sample size of a quarter of 2,000 rows, 7 % were called wrong. A region is one column's
+doing: propensities that are wrong only where two columns meet are found here only as far as either column shows it by itself.
 
 Without targets a policy that takes every action with the same probability stands in for one.
 """
