@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,12 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A kernel of this module is pickled by name, and is the same object wherever it is loaded."""
+        if KERNELS.get(self.name) is self:
+            return as_kernel, (self.name,)
+        return Kernel, (self.name, self.log_profile, self.slope)
 
 
 def _laplace_slope(q: Floats) -> Floats:

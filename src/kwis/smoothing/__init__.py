@@ -40,7 +40,7 @@ def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
     if LatticeCV.fits(geometry, folds):
         lattice = LatticeCV.of(geometry, folds)
         return Plan(lattice, lattice)
-    if uses_compiled_tiles(geometry, kernel):
+    if uses_compiled_tiles(geometry, kernel) and not folds.small:  # a tile holds rows of one fold
         from kwis.smoothing.tiles import FusedCV
 
         return Plan(FusedCV.of(geometry, folds, np.float32), FusedCV.of(geometry, folds))

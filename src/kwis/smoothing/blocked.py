@@ -12,7 +12,7 @@ import numpy as np
 
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.geometry import Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
-from kwis.smoothing.held_out import Folds, Score
+from kwis.smoothing.held_out import Folds, Job, Score
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
@@ -80,12 +80,12 @@ class BlockedCV:
         points = self.geometry.scaled(bandwidth)
         per_feature = np.ndim(bandwidth) == 1
 
-        def block(job: tuple[int, slice]) -> Score:
-            fold, rows = job
-            held_out, rest = self.folds.members[fold][rows], self.folds.others(fold)
+        def block(job: Job) -> Score:
+            held_out, rest = job.held_out, job.rest
             here, there = points.take(held_out), points.take(rest)
             log_k, q = log_kernel(here, there, self.kernel)
-            k, isolated = shifted_kernel(log_k, _distance(here, there, q))
+            distance = job.without_own(_distance(here, there, q).copy(), np.inf) if self.kernel.compact else q
+            k, isolated = shifted_kernel(job.without_own(log_k, -np.inf), distance)
             total = k.sum(axis=1)
             predicted = (k @ weight[rest]) / total
             residual = weight[held_out] - predicted
@@ -97,33 +97,29 @@ class BlockedCV:
             slope = (self._feature_slopes if per_feature else self._shared_slope)(here, there, q, pull, nearest)
             return Score(float(share @ residual**2), slope, int(isolated.sum()))
 
-        return Score.total(each_block(block, self._jobs()))
+        return Score.total(each_block(block, self.folds.jobs(_rows_per_block(self.geometry.n))))
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
         """Scores at many shared bandwidths, from one pass over the distances."""
         smallest = float(bandwidths.min())
         points = self.geometry.scaled(smallest)
 
-        def block(job: tuple[int, slice]) -> Floats:
-            fold, rows = job
-            held_out, rest = self.folds.members[fold][rows], self.folds.others(fold)
+        def block(job: Job) -> Floats:
+            held_out, rest = job.held_out, job.rest
             here, there = points.take(held_out), points.take(rest)
             q = squared_distances(here.numeric, there.numeric, by_difference=self.kernel is not RBF)
             mismatch = mismatches(here, there)
+            distance = job.without_own(q + 2 * mismatch, np.inf)
             scores = np.empty(len(bandwidths))
             for index, h in enumerate(bandwidths):
                 shrink = (smallest / h) ** 2
                 log_k = self.kernel.log_profile(q * shrink) - mismatch * shrink
-                k, _ = shifted_kernel(log_k, q + 2 * mismatch)
+                k, _ = shifted_kernel(job.without_own(log_k, -np.inf), distance)
                 residual = weight[held_out] - (k @ weight[rest]) / k.sum(axis=1)
                 scores[index] = self.folds.share[held_out] @ residual**2
             return scores
 
-        return np.sum(each_block(block, self._jobs()), axis=0)
-
-    def _jobs(self) -> list[tuple[int, slice]]:
-        size = _rows_per_block(self.geometry.n)
-        return [(fold, rows) for fold, members in enumerate(self.folds.members) for rows in row_blocks(len(members), size)]
+        return np.sum(each_block(block, self.folds.jobs(_rows_per_block(self.geometry.n))), axis=0)
 
     def _shared_slope(self, here: Scaled, there: Scaled, q: Floats, pull: Floats, nearest: Ints) -> Floats:
         """``sum_ij pull_ij dlog k_ij / dlog h``."""

@@ -7,8 +7,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kwis.smoothing.threads import row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
+
+_SMALL_FOLD = 64  # rows; blocks of smaller folds are predicted together
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Rows to predict, the rows to predict them from, and which of these pairs share a fold (None: none does)."""
+
+    held_out: Ints
+    rest: Ints
+    own: NDArray[np.bool_] | None = None
+
+    def without_own(self, pairs: Floats, value: float) -> Floats:
+        """``pairs`` (held_out, rest) with those of the same fold set to ``value``."""
+        if self.own is not None:
+            pairs[self.own] = value
+        return pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +46,23 @@ class Folds:
 
     def others(self, fold: int) -> Ints:
         return np.flatnonzero(self.labels != fold)
+
+    @property
+    def small(self) -> bool:
+        """Whether folds are so small, down to single rows, that going through them one by one would be slow."""
+        return len(self.members) * _SMALL_FOLD > self.labels.size
+
+    def jobs(self, rows_per_block: int) -> list[Job]:
+        """Everything to be predicted, in blocks of at most so many rows."""
+        if self.small:
+            everyone = np.arange(self.labels.size)
+            blocks = (everyone[rows] for rows in row_blocks(everyone.size, rows_per_block))
+            return [Job(held_out, everyone, self.labels[held_out, None] == self.labels) for held_out in blocks]
+        return [
+            Job(members[rows], self.others(fold))
+            for fold, members in enumerate(self.members)
+            for rows in row_blocks(len(members), rows_per_block)
+        ]
 
     def score_of_mean(self, weight: Floats) -> float:
         """Score at an infinite bandwidth: each fold is predicted by the mean of the others."""

@@ -10,8 +10,8 @@ import numpy as np
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.blocked import shifted_kernel
 from kwis.smoothing.geometry import Geometry, Scaled, mismatches, squared_distances
-from kwis.smoothing.held_out import Folds
-from kwis.smoothing.threads import each_block, row_blocks
+from kwis.smoothing.held_out import Folds, Job
+from kwis.smoothing.threads import each_block
 from kwis.typing import Floats, Ints
 
 _BLOCK_CELLS = 1 << 20
@@ -39,44 +39,41 @@ class ManyCV:
         centred = np.concatenate([weights - weights.mean(axis=0), np.ones((len(weights), 1))], axis=1)
         narrow = np.ascontiguousarray(centred, dtype=dtype)
 
-        def block(job: tuple[int, slice]) -> Floats:
-            fold, rows = job
-            held_out, rest = self.folds.members[fold][rows], self.folds.others(fold)
-            truth, known = centred[held_out, :-1], narrow[rest]
-            share = self.folds.share[held_out]
-            kernels = self._kernels(points.take(held_out), points.take(rest), dtype)
+        def block(job: Job) -> Floats:
+            truth, known = centred[job.held_out, :-1], narrow[job.rest]
+            share = self.folds.share[job.held_out]
+            kernels = self._kernels(job, points, dtype)
             scores = np.zeros(wanted.shape)
             for index, h in enumerate(bandwidths):
                 columns = np.flatnonzero(wanted[index])
                 if columns.size:
-                    predicted = _predict(kernels((smallest / h) ** 2), known, columns)
+                    kernel = job.without_own(kernels((smallest / h) ** 2), 0.0)
+                    predicted = _predict(kernel, known, columns)
                     scores[index, columns] = share @ (truth[:, columns] - predicted) ** 2
             return scores
 
-        return np.sum(each_block(block, self._jobs()), axis=0)
+        return np.sum(each_block(block, self.folds.jobs(max(1, _BLOCK_CELLS // self.geometry.n))), axis=0)
 
-    def _jobs(self) -> list[tuple[int, slice]]:
-        size = max(1, _BLOCK_CELLS // self.geometry.n)
-        return [(fold, rows) for fold, members in enumerate(self.folds.members) for rows in row_blocks(len(members), size)]
-
-    def _kernels(self, here: Scaled, there: Scaled, dtype: Any) -> Any:
+    def _kernels(self, job: Job, points: Scaled, dtype: Any) -> Any:
         """Function from ``(smallest bandwidth / bandwidth)^2`` to the row-shifted kernel of the block."""
+        here, there = points.take(job.held_out), points.take(job.rest)
         q = squared_distances(here.numeric, there.numeric, by_difference=self.kernel is not RBF)
         mismatch = mismatches(here, there) if here.penalty.size else None
         if self.kernel is not RBF:
-            return lambda shrink: self._shifted(q, mismatch, shrink).astype(dtype)
+            return lambda shrink: self._shifted(job, q, mismatch, shrink).astype(dtype)
         if mismatch is not None:
             q += 2 * mismatch
-        q -= q.min(axis=1, keepdims=True)
+        q -= job.without_own(q, np.inf).min(axis=1, keepdims=True)
         near = np.minimum(q, _FARTHEST, out=q).astype(dtype)
         out = np.empty_like(near)
         if self.compiled:
             return lambda shrink: _compiled_kernel(near, shrink, out)
         return lambda shrink: np.exp(np.multiply(near, dtype(-0.5 * shrink), out=out), out=out)
 
-    def _shifted(self, q: Floats, mismatch: Floats | None, shrink: float) -> Floats:
+    def _shifted(self, job: Job, q: Floats, mismatch: Floats | None, shrink: float) -> Floats:
         codes = 0.0 if mismatch is None else mismatch
-        return shifted_kernel(self.kernel.log_profile(q * shrink) - codes * shrink, q + 2 * codes)[0]
+        log_k = job.without_own(self.kernel.log_profile(q * shrink) - codes * shrink, -np.inf)
+        return shifted_kernel(log_k, job.without_own(q + 2 * codes, np.inf))[0]
 
 
 def _compiled_kernel(q: Floats, shrink: float, out: Floats) -> Floats:
