@@ -119,7 +119,8 @@ def _continuous(results: Results) -> Part:
     for truth in TRUTHS:
         wis, plain, normalised = (_mean(results, name, cells, truth) for name in ("wis", "kernel-wis", "normalised-kernel-wis"))
         lost = plain - wis
-        back = f", so normalising takes back {(plain - normalised) / lost:.0%} of the loss" if lost > 5e-4 else ""
+        share = (plain - normalised) / lost if lost > 5e-4 else math.nan
+        back = "" if math.isnan(share) else ", so normalising takes back " + ("all" if share > 0.995 else f"{share:.0%}") + " of the loss"
         paragraphs.append(
             f"Against the {truth} truth the errors are {wis:.3f} for WIS, {plain:.3f} for Kernel-WIS and {normalised:.3f} normalised{back}."
         )
