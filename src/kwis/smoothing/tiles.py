@@ -16,6 +16,7 @@ from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
 _ROWS = 128  # per block
+_PRODUCT_ROWS = 256  # per block of a product
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
 # exp(-q/2) = 2**-(q log2(e) / 2)
 _UNIT = math.sqrt(math.log2(math.e) / 2)
@@ -188,18 +189,22 @@ def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -
     """``K @ vectors`` with the RBF kernel between all rows; two vectors are summed on the fly, many by matrix products."""
     layout = Layout.of(geometry.n, None)
     arrays = Tiles.of(geometry, layout).scaled(bandwidth)
-    out = np.empty(vectors.shape)
+    out = np.zeros(vectors.shape)
     if vectors.shape[1] == 2:
         first, second = (layout.tiled(column, np.float64) for column in vectors.T)
 
         def block(rows: slice) -> None:
             fused.two_products(np.array([rows.start, rows.stop]), *arrays, first, second, out)
     else:
+        x, codes, tiles, tile_codes, penalty, base = arrays
 
         def block(rows: slice) -> None:
-            kernel = np.empty((rows.stop - rows.start, geometry.n))
-            fused.kernel_rows(np.array([rows.start, rows.stop]), *arrays, kernel)
-            np.matmul(kernel, vectors, out=out[rows])
+            # Some tiles at a time, so that the piece of kernel in flight stays in cache however many rows there are.
+            for part in row_blocks(layout.tile_count, _BLOCK_CELLS // (_PRODUCT_ROWS * fused.TILE)):
+                columns = slice(part.start * fused.TILE, min(part.stop * fused.TILE, geometry.n))
+                kernel = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+                fused.kernel_rows(np.array([rows.start, rows.stop]), x, codes, tiles[part], tile_codes[part], penalty, base[part], kernel)
+                out[rows] += kernel @ vectors[columns]
 
-    each_block(block, row_blocks(geometry.n, max(16, min(256, _BLOCK_CELLS // geometry.n))))
+    each_block(block, row_blocks(geometry.n, _PRODUCT_ROWS))
     return out
