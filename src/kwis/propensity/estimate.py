@@ -86,6 +86,7 @@ def estimate_propensities(
         Smallest probability; None: ``1/n``, below which nothing can be told from never.
     """
     generator = check.generator(rng)
+    _refuse_too_little(log)
     lowest = 1 / len(log) if floor is None else check.positive(floor, "floor")
     if lowest >= 1 / log.n_actions:
         raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
@@ -117,6 +118,16 @@ def estimate_propensities(
         floor=lowest,
         floored=int((logged <= lowest).sum()),
     )
+
+
+def _refuse_too_little(log: LoggedBandit) -> None:
+    """More rows than actions, and something to hold out."""
+    if len(log) <= log.n_actions:
+        raise InputError(
+            f"`log` must have more rows than actions to estimate propensities, got {len(log)} rows for {log.n_actions} actions"
+        )
+    if log.group is not None and len(np.unique(log.group)) < 2:
+        raise InputError("`log` must have at least 2 groups to estimate propensities, got 1")
 
 
 def _default_models(n: int, seed: int) -> dict[str, Any]:
