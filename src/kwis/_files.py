@@ -19,7 +19,7 @@ def writable(path: str | PathLike[str], name: str = "path") -> Path:
         raise InputError(f"`{name}` must name a file, got the folder {str(path)!r}")
     if not folder.is_dir():
         raise InputError(f"`{name}` must be in a folder that exists, got {str(path)!r} and there is no {str(folder)!r}")
-    if target.exists() and not os.access(target, os.W_OK):
+    if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise InputError(f"`{name}` must be in a place that can be written to, got {str(path)!r}, which is read-only")
     try:  # permissions alone do not tell: file systems may be read-only, and administrators may ignore permissions
         with tempfile.TemporaryFile(dir=folder):

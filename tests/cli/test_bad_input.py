@@ -209,7 +209,7 @@ def test_a_report_in_a_read_only_folder_is_refused_before_the_work(
     monkeypatch.setattr("kwis.io.read.read_source", lambda *_: pytest.fail("the log was read first"))
     ended = run("evaluate", log, *BASIC, "--report", folder / "report.html")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert ended.err.startswith(f"error: `report` must be in a place that can be written to, got {str(folder / 'report.html')!r} (")
+    assert ended.err.startswith(f"error: `report` must be in a place that can be written to, got {str(folder / 'report.html')!r}")
 
 
 def test_a_report_that_is_read_only(run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

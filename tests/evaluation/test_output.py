@@ -82,7 +82,7 @@ def test_json_holds_everything_but_arrays_per_row(evaluation, tmp_path):
     assert read["recommendations"][0]["why"]
     assert read["paths"][0]["bandwidths"][-1] == "inf"
     assert "influence" not in text.replace('"influence', "")
-    with pytest.raises(kwis.InputError, match="`path` must be a file that can be written"):
+    with pytest.raises(kwis.InputError, match="`path` must be in a folder that exists"):
         evaluation.to_json(tmp_path / "nowhere" / "answer.json")
 
 

@@ -6,8 +6,9 @@ import os
 
 import pytest
 
+from kwis import _files
 from kwis.errors import InputError
-from kwis.report import html, write_html
+from kwis.report import write_html
 from tests.report.example import evaluation_of
 
 
@@ -44,8 +45,8 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_read_only_folder_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(html.os, "access", lambda path, mode: False)  # the superuser may write anywhere, so the answer is staged
-    with pytest.raises(InputError, match=r"^`path` must be in a place that can be written to, got '.*report.html'$"):
+    monkeypatch.setattr(_files.os, "access", lambda path, mode: False)  # the superuser may write anywhere, so the answer is staged
+    with pytest.raises(InputError, match=r"^`path` must be in a place that can be written to, got '.*report.html', which is read-only$"):
         write_html(evaluation_of(("p",)), tmp_path / "report.html")
     assert os.listdir(tmp_path) == []
 
@@ -63,7 +64,7 @@ def test_a_write_that_fails_leaves_the_older_report_and_no_rest(tmp_path, monkey
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(html.os, "replace", full)
+    monkeypatch.setattr(_files.os, "replace", full)
     with pytest.raises(InputError, match="No space left on device"):
         write_html(evaluation_of(("p",)), path)
     assert path.read_text() == "older"

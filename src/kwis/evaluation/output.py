@@ -8,12 +8,12 @@ import math
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kwis._files import writable, write_whole
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.records import LOGGING_POLICY, Plain, Row
 from kwis.results import Interval
@@ -50,10 +50,7 @@ def json_of(evaluation: Evaluation, path: str | PathLike[str] | None) -> str:
     entries = {entry.name: plain(getattr(evaluation, entry.name)) for entry in dataclasses.fields(evaluation) if entry.name != "weights"}
     text = json.dumps({"schema": SCHEMA, **entries}, indent=2, ensure_ascii=False, allow_nan=False)
     if path is not None:
-        try:
-            Path(path).write_text(text + "\n", encoding="utf-8")
-        except OSError as failure:
-            raise InputError(f"`path` must be a file that can be written, got {fspath(path)!r}: {failure.strerror}") from failure
+        write_whole(writable(path), f"{text}\n".encode())
     return text
 
 
