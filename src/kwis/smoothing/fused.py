@@ -1,9 +1,10 @@
 """The RBF kernel in compiled tiles: distance, exponential and sums fused, nothing of size n by n ever stored.
 
 Columns are cut into tiles of fixed width, stored feature by feature so that the inner loops run over constant strides and
-vectorise. For one row, all squared distances go to a buffer of length n; its minimum is taken off before the exponential
-(the ratio is unchanged, the largest term becomes 1, and no bandwidth gives 0/0). Contexts arrive scaled so that the kernel is
-``2**-q``. Each row is summed by one thread, in double precision across tiles.
+vectorise. A few rows go through the tiles together, since a tile read from memory for one row would keep the arithmetic waiting. Their
+squared distances go to buffers of length n; a row's minimum is taken off before the exponential (the ratio is unchanged, the largest
+term becomes 1, and no bandwidth gives 0/0). Contexts arrive scaled so that the kernel is ``2**-q``. Each row is summed by one
+thread, in double precision across tiles.
 
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
@@ -18,6 +19,7 @@ from kwis.smoothing.exp2 import exp2, smaller
 
 TILE = 256
 GROUP = 4  # features handled together, at constant offsets
+TOGETHER = 4  # rows that go through the tiles together
 RUNGS = 9  # bandwidths from one exponential: squaring the kernel divides the bandwidth by sqrt(2)
 FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
 
@@ -44,13 +46,25 @@ def _distances(x, codes, tile, tile_codes, penalty, base, q):
 
 
 @njit(fastmath=FAST)
-def row_distances(x, codes, tiles, tile_codes, penalty, base, skip, q):
-    """Squared distances from one row to all tiles but ``skip[0] <= tile < skip[1]``; returns the smallest."""
-    least = 1e300  # above the padding; infinity is not for code compiled to do without
+def last_together(i, stop, skips):
+    """End of the rows from ``i`` that can go through the tiles together: few, and of one fold."""
+    last = i + 1
+    while last < min(i + TOGETHER, stop) and skips[last, 0] == skips[i, 0]:
+        last += 1
+    return last
+
+
+@njit(fastmath=FAST)
+def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
+    """Squared distances ``q`` from up to ``TOGETHER`` rows to all tiles but ``skip[0] <= tile < skip[1]``, and the smallest of each row."""
+    for r in range(rows[1] - rows[0]):
+        least[r] = base.dtype.type(1e37)  # above the padding; infinity is not for code compiled to do without
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
-            least = min(least, _distances(x, codes, tiles[tile], tile_codes[tile], penalty, base[tile], q[tile]))
-    return least
+            for r in range(rows[1] - rows[0]):
+                i = rows[0] + r
+                nearest = _distances(x[i], codes[i], tiles[tile], tile_codes[tile], penalty, base[tile], q[r, tile])
+                least[r] = smaller(least[r], nearest)
 
 
 @njit(fastmath=FAST)
@@ -76,20 +90,23 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, pred
     ``predicted = sum k w / sum k`` and ``slope = sum k (w - predicted) q / sum k``; taking the same number off all ``q`` of a
     row changes nothing, so the accurate ``q - least`` is used.
     """
-    q = np.empty(base.shape, x.dtype)
-    for i in range(rows[0], rows[1]):
-        skip = skips[i]
-        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
-        g, a, b, c = 0.0, 0.0, 0.0, 0.0
-        for tile in range(tiles.shape[0]):
-            if tile < skip[0] or tile >= skip[1]:
-                tile_g, tile_a, tile_b, tile_c = _mean_and_moment(q[tile], weight[tile], least)
-                g += tile_g
-                a += tile_a
-                b += tile_b
-                c += tile_c
-        predicted[i] = a / g
-        slope[i] = (c - a / g * b) / g
+    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
+    first = rows[0]
+    while first < rows[1]:
+        last, skip = last_together(first, rows[1], skips), skips[first]
+        distances((first, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
+        for r in range(last - first):
+            g, a, b, c = 0.0, 0.0, 0.0, 0.0
+            for tile in range(tiles.shape[0]):
+                if tile < skip[0] or tile >= skip[1]:
+                    tile_g, tile_a, tile_b, tile_c = _mean_and_moment(q[r, tile], weight[tile], least[r])
+                    g += tile_g
+                    a += tile_a
+                    b += tile_b
+                    c += tile_c
+            predicted[first + r] = a / g
+            slope[first + r] = (c - a / g * b) / g
+        first = last
 
 
 @njit(fastmath=FAST)
@@ -113,31 +130,37 @@ def _climb(q, weight, least, stretch, k, sums):
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, stretches, scores):
     """Add the score at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores``."""
-    q = np.empty(base.shape, x.dtype)
+    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     k = np.empty(TILE, x.dtype)
     sums = np.empty((RUNGS, 2))
-    for i in range(rows[0], rows[1]):
-        skip = skips[i]
-        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
-        for step in range(stretches.shape[0]):
-            sums[:] = 0.0
-            for tile in range(tiles.shape[0]):
-                if tile < skip[0] or tile >= skip[1]:
-                    _climb(q[tile], weight[tile], least, stretches[step], k, sums)
-            for rung in range(RUNGS):
-                scores[step, rung] += share[i] * (own_weight[i] - sums[rung, 1] / sums[rung, 0]) ** 2
+    first = rows[0]
+    while first < rows[1]:
+        last, skip = last_together(first, rows[1], skips), skips[first]
+        distances((first, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
+        for r in range(last - first):
+            i = first + r
+            for step in range(stretches.shape[0]):
+                sums[:] = 0.0
+                for tile in range(tiles.shape[0]):
+                    if tile < skip[0] or tile >= skip[1]:
+                        _climb(q[r, tile], weight[tile], least[r], stretches[step], k, sums)
+                for rung in range(RUNGS):
+                    scores[step, rung] += share[i] * (own_weight[i] - sums[rung, 1] / sums[rung, 0]) ** 2
+        first = last
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, out):
     """Write the kernel between each row and all columns."""
     skip = np.zeros(2, np.int64)
-    q = np.empty(base.shape, x.dtype)
-    for i in range(rows[0], rows[1]):
-        row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
-        flat, row = q.ravel(), out[i - rows[0]]
-        for j in range(row.shape[0]):
-            row[j] = exp2(-flat[j])
+    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
+    for first in range(rows[0], rows[1], TOGETHER):
+        last = min(first + TOGETHER, rows[1])
+        distances((first, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
+        for r in range(last - first):
+            flat, row = q[r].ravel(), out[first + r - rows[0]]
+            for j in range(row.shape[0]):
+                row[j] = exp2(-flat[j])
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -162,13 +185,15 @@ def _two_sums(q, first, second):
 def two_products(rows, x, codes, tiles, tile_codes, penalty, base, first, second, out):
     """``K @ [first, second]`` for the rows, with the kernel unshifted."""
     skip = np.zeros(2, np.int64)
-    q = np.empty(base.shape, x.dtype)
-    for i in range(rows[0], rows[1]):
-        row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q)
-        a, b = 0.0, 0.0
-        for tile in range(tiles.shape[0]):
-            tile_a, tile_b = _two_sums(q[tile], first[tile], second[tile])
-            a += tile_a
-            b += tile_b
-        out[i, 0] = a
-        out[i, 1] = b
+    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
+    for start in range(rows[0], rows[1], TOGETHER):
+        last = min(start + TOGETHER, rows[1])
+        distances((start, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
+        for r in range(last - start):
+            a, b = 0.0, 0.0
+            for tile in range(tiles.shape[0]):
+                tile_a, tile_b = _two_sums(q[r, tile], first[tile], second[tile])
+                a += tile_a
+                b += tile_b
+            out[start + r, 0] = a
+            out[start + r, 1] = b

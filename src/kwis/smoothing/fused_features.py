@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from kwis.smoothing.exp2 import exp2
-from kwis.smoothing.fused import FAST, GROUP, TILE, row_distances
+from kwis.smoothing.fused import FAST, GROUP, TILE, TOGETHER, distances, last_together
 
 _REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
 
@@ -111,33 +111,40 @@ def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_we
     sums to 0 along rows, so of the square only the column sums of ``pull`` times ``t^2`` and the mixed term remain. For rows far from the
     centre, in units of the bandwidth, those two would cancel badly: their squares are summed one by one.
     """
-    q = np.empty(base.shape, x.dtype)
+    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     column_sum, unused = np.zeros(base.shape, x.dtype), np.zeros(TILE, x.dtype)
-    origin, code_origin = np.zeros(x.shape[1], x.dtype), np.zeros(codes.shape[1], x.dtype)
-    for i in range(rows[0], rows[1]):
-        skip = skips[i]
-        least = x.dtype.type(row_distances(x[i], codes[i], tiles, tile_codes, penalty, base, skip, q))
-        g, a = 0.0, 0.0
-        for tile in range(tiles.shape[0]):
-            if tile < skip[0] or tile >= skip[1]:
-                tile_g, tile_a = _kernel_in_place(q[tile], weight[tile], least)
-                g += tile_g
-                a += tile_a
-        predicted[i] = a / g
-        mean = x.dtype.type(a / g)
-        factor = x.dtype.type(-2.0 * share[i] * (own_weight[i] - a / g) / g)
-        remote = _is_remote(x[i], penalty)
+    mean, factor, remote = np.empty(TOGETHER, x.dtype), np.empty(TOGETHER, x.dtype), np.empty(TOGETHER, np.bool_)
+    origin, code_origin = np.zeros((TOGETHER, x.shape[1]), x.dtype), np.zeros((TOGETHER, codes.shape[1]), x.dtype)
+    first = rows[0]
+    while first < rows[1]:
+        last, skip = last_together(first, rows[1], skips), skips[first]
+        distances((first, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
         code_origin[:] = 0
-        if remote:
-            _set_origin(q, skip, codes[i], tiles, tile_codes, origin, code_origin)
+        for r in range(last - first):
+            i = first + r
+            g, a = 0.0, 0.0
+            for tile in range(tiles.shape[0]):
+                if tile < skip[0] or tile >= skip[1]:
+                    tile_g, tile_a = _kernel_in_place(q[r, tile], weight[tile], least[r])
+                    g += tile_g
+                    a += tile_a
+            predicted[i] = a / g
+            mean[r] = a / g
+            factor[r] = -2.0 * share[i] * (own_weight[i] - a / g) / g
+            remote[r] = _is_remote(x[i], penalty)
+            if remote[r]:
+                _set_origin(q[r], skip, codes[i], tiles, tile_codes, origin[r], code_origin[r])
         for tile in range(tiles.shape[0]):
             if tile < skip[0] or tile >= skip[1]:
-                _pull_in_place(q[tile], weight[tile], mean, factor, unused if remote else column_sum[tile])
-                if remote:
-                    _remote_moments(q[tile], tiles[tile], x[i], origin, slopes)
-                else:
-                    _tile_moments(q[tile], tiles[tile], x[i], slopes)
-                _mismatch_moments(q[tile], tile_codes[tile], codes[i], code_origin, code_slopes)
+                for r in range(last - first):
+                    pull, own = q[r, tile], x[first + r]
+                    _pull_in_place(pull, weight[tile], mean[r], factor[r], unused if remote[r] else column_sum[tile])
+                    if remote[r]:
+                        _remote_moments(pull, tiles[tile], own, origin[r], slopes)
+                    else:
+                        _tile_moments(pull, tiles[tile], own, slopes)
+                    _mismatch_moments(pull, tile_codes[tile], codes[first + r], code_origin[r], code_slopes)
+        first = last
     _add_column_moments(column_sum, tiles, slopes)
 
 

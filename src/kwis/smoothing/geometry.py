@@ -12,7 +12,6 @@ from kwis.typing import Bandwidth, Floats, Ints
 # Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it divides would overflow.
 _SMALLEST_SHARE = 1e-140
 _WIDEST_RATIO = 1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
-_LARGEST_PENALTY = 1e300
 _EXPANSION_ERROR = 1e-12
 
 
@@ -66,27 +65,23 @@ class Geometry:
 
     def scaled(self, bandwidth: Bandwidth) -> Scaled:
         """Divide by the bandwidth: a number or one per column of the original context; infinity drops a column."""
-        return Scaled(self.numeric / self.divisors(bandwidth, _SMALLEST_SHARE), self.codes, self.penalties(bandwidth, _LARGEST_PENALTY))
+        h = self.usable(bandwidth, _SMALLEST_SHARE)
+        return Scaled(self.numeric / h[self.numeric_columns], self.codes, h[self.categorical_columns] ** -2.0)
 
-    def divisors(self, bandwidth: Bandwidth, smallest_share: float) -> Floats:
-        """Bandwidths of the numeric columns, infinite for constant ones.
+    def usable(self, bandwidth: Bandwidth, smallest_share: float) -> Floats:
+        """One bandwidth per column, infinite for constant ones.
 
-        Those too small to divide by are enlarged together, so that the nearest rows stay nearest.
+        Those below ``smallest_share`` of their column's span are enlarged together, so that the nearest rows stay nearest.
         """
-        span = self.span()
-        h = np.where(span > 0, np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.d)[self.numeric_columns], np.inf)
+        span = np.ones(self.d)
+        span[self.numeric_columns] = self.span()
+        h = np.where(span > 0, bandwidth, np.inf)
         floor = np.maximum(smallest_share * span, np.finfo(np.float64).tiny)
         low = h < floor
         if low.any():
             ratio = np.maximum(h[low] / h[low].max(), 1 / _WIDEST_RATIO)
             h[low] = ratio * (floor[low] / ratio).max()
         return h
-
-    def penalties(self, bandwidth: Bandwidth, largest: float) -> Floats:
-        """What a mismatch takes off the log kernel in each categorical column: ``1/h^2``."""
-        h = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), self.d)[self.categorical_columns]
-        with np.errstate(over="ignore", divide="ignore"):
-            return np.minimum(h**-2.0, largest)
 
     def span(self) -> Floats:
         """Range of each numeric column."""

@@ -29,6 +29,18 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _limit_blas() -> Any:
+    """One thread from now on; returns what restores the number before."""
+    return _blas().limit(limits=1)
+
+
 class _OneBlasThread:
     """Holds BLAS at one thread from the first user to the last: users in several threads must not restore each other's limit."""
 
@@ -40,21 +52,24 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._limit = _blas().limit(limits=1)
+                self._take_over()
+                self._limit = _limit_blas()
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                self._take_over()
                 self._limit.restore_original_limits()
+                self._take_over()
 
-
-@cache
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
+    @staticmethod
+    def _take_over() -> None:
+        # threadpoolctl 3.8 ignores every thread but the one that set a limit first, and the last user may be another.
+        for library in _blas().lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
 
 
 _one_blas_thread = _OneBlasThread()
@@ -67,7 +82,8 @@ def engine(threads: int | None = None) -> Iterator[None]:
         yield
         return
     count = threads or default_threads()
-    with _one_blas_thread, ThreadPoolExecutor(count) as pool:
+    # Some builds of BLAS count threads per calling thread, so the pool's own threads are limited as well.
+    with _one_blas_thread, ThreadPoolExecutor(count, initializer=_limit_blas) as pool:
         _state.pool = pool
         try:
             yield

@@ -26,13 +26,12 @@ class _Limits(NamedTuple):
     """What keeps squared distances finite: real ones below the padding of tiles, and that below overflow."""
 
     smallest_share: float  # of a column's span, for the bandwidth
-    largest_penalty: float
     padding: float
 
 
 _LIMITS = {
-    np.dtype(np.float64): _Limits(1e-140, 1e280, 1e295),
-    np.dtype(np.float32): _Limits(1e-13, 1e28, 1e35),
+    np.dtype(np.float64): _Limits(1e-140, 1e295),
+    np.dtype(np.float32): _Limits(1e-13, 1e35),
 }
 
 
@@ -99,10 +98,10 @@ class Tiles:
 
     def scaled(self, bandwidth: Bandwidth) -> tuple[Floats, ...]:
         """The leading arguments of the compiled kernels: contexts in units in which the kernel is ``2**-q``."""
-        limits = _LIMITS[self.dtype]
+        h = self.geometry.usable(bandwidth, _LIMITS[self.dtype].smallest_share)
         scale = np.zeros(self.rows.shape[1], self.dtype)
-        scale[: self.unit.size] = _UNIT * (self.unit / self.geometry.divisors(bandwidth, limits.smallest_share))
-        penalty = (2 * _UNIT**2 * self.geometry.penalties(bandwidth, limits.largest_penalty)).astype(self.dtype)
+        scale[: self.unit.size] = _UNIT * (self.unit / h[self.geometry.numeric_columns])
+        penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
         return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
 
