@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kwis.diagnostics import PropensityReport
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
     from kwis.logged import LoggedBandit
+    from kwis.results import Interval
 
 _NARROW = 110
 _COLOURS = {"trust": "green", "with care": "yellow", "do not trust": "red"}
@@ -51,52 +53,81 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
         rows = [row for row in evaluation.rows if row.reward == reward]
         changes = {(c.target, c.estimator): c for c in evaluation.changes if c.reward == reward and c.baseline == LOGGING_POLICY}
         digits = decimals(row.interval.width for row in rows if row.recommended)
-        table = _estimates(f"{reward}, by every estimator", evaluation.settings.level, console.width < _NARROW)
+        layout = _Layout.of(f"{reward}, by every estimator", evaluation.settings.level, "of change", console)
         previous = None
         for row in rows:
             if row.target != previous:
-                table.add_section()
-            name = "" if row.target == previous else row.target
-            table.add_row(name, *_cells(row, changes.get((row.target, row.estimator)), digits, console.width < _NARROW))
+                layout.heading(row.target)
+            change = changes.get((row.target, row.estimator))
+            mark = "* " if row.recommended and change is not None else "  "
+            layout.add(mark + row.estimator, row, change, None if change is None else change.interval, digits)
             previous = row.target
-        console.print("", table)
+        console.print("", layout.table)
     console.print(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows")
 
 
 def show_segments(console: Console, found: Segments, level: float) -> None:
-    """Recommended estimates and changes in every segment."""
-    table = _plain(f"by {', '.join(found.columns)}")
-    for name in ("segment", "policy"):
-        table.add_column(name, overflow="fold")
-    for name in ("rows", "value", f"{level:.0%} interval", "change", f"{level:.0%} for all segments"):
-        table.add_column(name, justify="right", no_wrap=True)
+    """Recommended estimates in every segment; the intervals of their changes hold for all segments at once."""
+    layout = _Layout.of(f"by {', '.join(found.columns)}", level, "of change, all at once", console)
     for segment in found.segments:
         changes = {(change.target, change.reward): change for change in segment.changes}
         digits = decimals(row.interval.width for row in segment.rows)
-        for i, row in enumerate(segment.rows):
+        several = len({row.reward for row in segment.rows}) > 1
+        layout.heading(f"{segment.label}, {segment.n:,} rows")
+        for row in segment.rows:
             change = changes.get((row.target, row.reward))
-            label, n = (segment.label, f"{segment.n:,}") if i == 0 else ("", "")
-            several = len({row.reward for row in segment.rows}) > 1
-            policy = f"{row.target}, {row.reward}" if several else row.target
-            table.add_row(label, policy, n, number(row.estimate.value, digits), span(row.interval, digits), *_change(change, digits, True))
-        table.add_section()
-    console.print("", table)
+            name = f"  {row.target}, {row.reward}" if several else f"  {row.target}"
+            layout.add(name, row, change, None if change is None else change.simultaneous, digits)
+    console.print("", layout.table)
     for note in found.notes:
-        console.print(note)
+        console.print(note, soft_wrap=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """A table of estimates under headings; a narrow terminal gets fewer columns."""
+
+    table: Table
+    narrow: bool
+
+    @classmethod
+    def of(cls, title: str, level: float, of_change: str, console: Console) -> _Layout:
+        table, narrow = _plain(title), console.width < _NARROW
+        table.add_column("", overflow="fold")
+        ends = (f"{level:.0%} interval", f"{level:.0%} {of_change}")
+        for name in ("value", *ends) if narrow else ("value", ends[0], "change", ends[1], "effective rows"):
+            table.add_column(name, justify="right", no_wrap=True)
+        if not narrow:
+            table.add_column("verdict", no_wrap=True)
+        return cls(table, narrow)
+
+    def heading(self, text: str) -> None:
+        self.table.add_section()
+        self.table.add_row(Text(text, style="bold"))
+
+    def add(self, name: str, row: Row, change: Change | None, ends: Interval | None, digits: int) -> None:
+        cells: list[str | Text] = [name, number(row.estimate.value, digits), span(row.interval, digits)]
+        of_change = "" if ends is None else _ends(ends.low, ends.high, digits)
+        if self.narrow:
+            self.table.add_row(*cells, of_change)
+            return
+        difference = "" if change is None else signed(change.interval.value, digits)
+        self.table.add_row(*cells, difference, of_change, f"{row.estimate.effective_n:,.0f}", coloured(row.verdict.level))
 
 
 def show_differences(console: Console, title: str, changes: Sequence[Change], level: float) -> None:
     """Differences between policies, each with its own interval and with the one that holds for all at once."""
     table = _plain(title)
     table.add_column("difference", overflow="fold")
-    for name in ("value", f"{level:.0%} interval", f"{level:.0%} for all at once", "p"):
+    narrow = console.width < _NARROW
+    for name in ("value", *(() if narrow else (f"{level:.0%} interval",)), f"{level:.0%} for all at once", "p"):
         table.add_column(name, justify="right", no_wrap=True)
     digits = decimals(change.interval.width for change in changes)
     for change in changes:
         table.add_row(
             f"{change.target} − {change.baseline}",
             signed(change.interval.value, digits),
-            _ends(change.interval.low, change.interval.high, digits),
+            *(() if narrow else (_ends(change.interval.low, change.interval.high, digits),)),
             _ends(change.simultaneous.low, change.simultaneous.high, digits),
             f"{change.p_value:.2g}",
         )
@@ -162,33 +193,7 @@ def coloured(verdict: str) -> Text:
 
 
 def _plain(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-
-
-def _estimates(title: str, level: float, narrow: bool) -> Table:
-    table = _plain(title)
-    table.add_column("policy", overflow="fold")
-    table.add_column("estimator", overflow="fold")
-    for name in ("value", f"{level:.0%} interval", "change", f"{level:.0%} of change"):
-        table.add_column(name, justify="right", no_wrap=True)
-    if not narrow:
-        table.add_column("effective rows", justify="right", no_wrap=True)
-        table.add_column("verdict", no_wrap=True)
-    return table
-
-
-def _cells(row: Row, change: Change | None, digits: int, narrow: bool) -> list[str | Text]:
-    mark = "* " if row.recommended and change is not None else "  "
-    cells: list[str | Text] = [mark + row.estimator, number(row.estimate.value, digits), span(row.interval, digits)]
-    cells += _change(change, digits, False)
-    return cells if narrow else [*cells, f"{row.estimate.effective_n:,.0f}", coloured(row.verdict.level)]
-
-
-def _change(change: Change | None, digits: int, simultaneous: bool) -> tuple[str, str]:
-    if change is None:
-        return "", ""
-    ends = change.simultaneous if simultaneous else change.interval
-    return signed(change.interval.value, digits), _ends(ends.low, ends.high, digits)
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
 
 
 def _ends(low: float, high: float, digits: int) -> str:

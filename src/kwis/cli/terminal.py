@@ -43,8 +43,9 @@ def clear_errors() -> Iterator[None]:
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         line = f"warning: {_as_options(str(message))}"
-        if line not in said:
-            said.add(line)
+        subject = re.split("[;,]", line, maxsplit=1)[0]  # reading and evaluating may both find that a log is short
+        if subject not in said:
+            said.add(subject)
             say(line)
 
     with warnings.catch_warnings():
