@@ -58,7 +58,7 @@ def last_together(i, stop, skips):
 def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
     """Squared distances ``q`` from up to ``TOGETHER`` rows to all tiles but ``skip[0] <= tile < skip[1]``, and the smallest of each row."""
     for r in range(rows[1] - rows[0]):
-        least[r] = base.dtype.type(1e37)  # above the padding; infinity is not for code compiled to do without
+        least[r] = np.finfo(least.dtype).max  # above the padding; infinity is not for code compiled to do without
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
             for r in range(rows[1] - rows[0]):
