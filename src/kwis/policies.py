@@ -92,12 +92,21 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     index = log.reward_names.index(reward) if isinstance(reward, str) else reward
     return WeightedSample(
         context=log.context,
-        weight=target.logged / log.propensity,
+        weight=_ratios(target.logged, log.propensity),
         reward=log.reward[:, index],
         categorical=log.categorical,
         group=log.group,
         mass=log.row_weight,
     )
+
+
+def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        weight = evaluated / propensity
+    if np.isinf(weight).any():
+        row = int(np.argmax(np.isinf(weight)))
+        raise InputError(f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}")
+    return weight
 
 
 def from_probability(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:

@@ -86,6 +86,11 @@ def test_text_that_is_not_utf8(refused: Callable[..., None], log: Path) -> None:
     refused(f"{str(log)!r} must be text in UTF-8, got other bytes at row 17 (line 19)", log, *BASIC)
 
 
+def test_lines_that_end_with_a_carriage_return_alone(refused: Callable[..., None], log: Path) -> None:
+    log.write_bytes(log.read_bytes().replace(b"\r\n", b"\r"))
+    refused(f"`source` must end its lines with a line feed, and {str(log)!r} has a carriage return within the first", log, *BASIC)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -98,6 +103,7 @@ def test_text_that_is_not_utf8(refused: Callable[..., None], log: Path) -> None:
         ("propensity", 0, "`propensity` must be in (0, 1], got 0.0 at row 17"),
         ("propensity", -0.25, "`propensity` must be in (0, 1], got -0.25 at row 17"),
         ("propensity", 1.5, "`propensity` must be in (0, 1], got 1.5 at row 17"),
+        ("propensity", 5e-324, "`propensity` must not be so small that a weight overflows, got 5e-324 at row 17"),
         ("p_new", 1.5, "`p_new` (target) must be in [0, 1], got 1.5 at row 17"),
         ("p_new", "", "`p_new` (target) must be finite, got nan at row 17"),
         ("action", "", "`action` must have a label in every row, got none at row 17"),

@@ -18,7 +18,7 @@ _WIDTH = 110
 
 def decimals(widths: Iterable[float]) -> int:
     """Digits after the point that show the narrowest of the intervals to two digits; 4 if none has a width."""
-    known = [width for width in widths if math.isfinite(width) and width > 0]
+    known = [width for width in widths if math.isfinite(width) and width / 2 > 0]
     return 4 if not known else max(0, min(12, 1 - math.floor(math.log10(min(known) / 2))))
 
 

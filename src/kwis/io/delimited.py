@@ -53,6 +53,8 @@ def _header(path: str) -> tuple[list[str], str]:
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
     if "\0" in first:
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not")
+    if "\r" in first.rstrip("\r\n"):
+        raise InputError(f"`source` must end its lines with a line feed, and {path!r} has a carriage return within the first")
     names, separator = max(((next(csv.reader([first], delimiter=mark), []), mark) for mark in ",;\t|"), key=lambda split: len(split[0]))
     if not any(name.strip() for name in names):
         raise InputError(f"`source` must name its columns in the first line, and {path!r} does not")
