@@ -15,13 +15,13 @@ from kwis.errors import InputError, UnsupportedError
 from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 
 
-def real_array(value: ArrayLike, name: str, ndim: int) -> Floats:
+def real_array(value: ArrayLike, name: str, ndim: int, columns: str = "d") -> Floats:
     """Read-only float64 copy-or-view of ``value`` with ``ndim`` axes, finite everywhere."""
     array = as_array(value, name)
     if array.dtype.kind not in "biuf":
         raise InputError(f"`{name}` must hold real numbers, got an array of type {array.dtype}")
     if array.ndim != ndim:
-        shape = "(n, d)" if ndim == 2 else "(n,)"
+        shape = f"(n, {columns})" if ndim == 2 else "(n,)"
         raise InputError(f"`{name}` must have shape {shape}, got {array.shape}")
     clean = np.array(array, dtype=np.float64, order="C", copy=None)
     bad = ~np.isfinite(clean)
@@ -80,7 +80,7 @@ def masses(value: ArrayLike, n: int) -> Floats:
 
 
 def weight_columns(value: ArrayLike, name: str, n: int) -> Floats:
-    array = real_array(value, name, 2)
+    array = real_array(value, name, 2, columns="E")
     same_length(array.shape[0], name, n, "context")
     if array.shape[1] == 0:
         raise InputError(f"`{name}` must have at least one column, got 0")

@@ -1,5 +1,8 @@
 """The compiled pieces on their own: the exponential, kernel products and kernels for many weight vectors."""
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -72,3 +75,13 @@ def test_many_weight_vectors_score_as_each_alone(compiled, dtype, tolerance, cat
     for index, column in np.ndindex(wanted.shape):
         expected = alone.score(weights[:, column], bandwidths[index]).value if wanted[index, column] else 0
         assert scores[index, column] == pytest.approx(expected, rel=tolerance)
+
+
+@pytest.mark.parametrize(("file", "calls"), [("fused.py", ["exp2.py"]), ("fused_features.py", ["exp2.py", "fused.py"])])
+def test_compiled_files_carry_the_fingerprint_of_those_they_call(file, calls):
+    """The compiler's cache looks at one file only: without this, code compiled from an older version of the others would be kept."""
+    folder = Path(fused.__file__).parent
+    for called in calls:
+        fingerprint = hashlib.sha256((folder / called).read_bytes()).hexdigest()[:12]
+        line = f"# Calls {called} {fingerprint}: the cache of compiled code is keyed by this file alone."
+        assert line in (folder / file).read_text().splitlines(), f"{file} must hold the line: {line}"

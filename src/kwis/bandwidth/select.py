@@ -146,7 +146,7 @@ class Problem:
             value, score, isolated = infinite, 1.0, 0
         end_points = np.array([end for end, _ in ends], dtype=np.float64)
         if per_feature:
-            value, end_points = check.read_only(np.broadcast_to(value, self.geometry.d)), end_points.reshape(len(ends), -1)
+            value, end_points = check.read_only(np.broadcast_to(value, self.geometry.d)), end_points.reshape(len(ends), self.geometry.d)
         return BandwidthChoice(
             value=value,
             score=scaled.restore(score),

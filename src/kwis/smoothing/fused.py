@@ -9,6 +9,7 @@ thread, in double precision across tiles.
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# Calls exp2.py 76a019016029: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
