@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.smoothing import cross_validation
+from kwis.smoothing import cross_validation, held_out
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds, halving_grid
 from tests.reference import kernel_regression as twin
@@ -47,13 +47,25 @@ def test_double_precision_agrees_with_the_twin(plan, ratio, d, categorical, per_
 
 @both
 @every_shape
+@pytest.mark.parametrize("kernel", ["rbf", "epanechnikov"])
+def test_folds_predicted_one_by_one_and_together_agree(monkeypatch, kernel, d, categorical, per_feature):
+    """The samples here are small enough for all folds to be predicted in common blocks; larger folds go one by one."""
+    assert Folds.of(sample(UNEQUAL, d, categorical)[2]).small
+    monkeypatch.setattr(held_out, "_SMALL_FOLD", 0)
+    assert not Folds.of(sample(UNEQUAL, d, categorical)[2]).small
+    check("blocked", (UNEQUAL, d, categorical, 0.3, per_feature), 1e-12, 1e-10, kernel)
+    check("blocked", (UNEQUAL, d, categorical, 1.03, per_feature), 1e-12, 1e-10, kernel)
+
+
+@both
+@every_shape
 @pytest.mark.parametrize("ratio", RATIOS[1:])
 def test_single_precision_is_good_enough_to_locate_a_minimum(ratio, d, categorical, per_feature):
     check("single", (UNEQUAL, d, categorical, ratio, per_feature), 3e-6, 3e-3)
 
 
 @both
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2, 1), (255, 3), (256, 3), (257, 3), (1, 513), (256, 1, 257)], ids=str)
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (1,) * 9, (2, 2, 1), (255, 3), (256, 3), (257, 3), (1, 513), (256, 1, 257)], ids=str)
 @pytest.mark.parametrize("plan", ["blocked", "fused"])
 def test_folds_that_just_fill_a_tile_or_do_not(plan, sizes, per_feature):
     check(plan, (sizes, 5, (1,), 0.8, per_feature), 1e-12, 1e-10)

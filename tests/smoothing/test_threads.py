@@ -11,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 import kwis
 from kwis.smoothing import threads
+from kwis.smoothing.held_out import Folds
 from kwis.smoothing.threads import default_threads, each_block, engine, row_blocks
 from tests.smoothing.samples import CAUCHY, sample
 
@@ -191,6 +192,26 @@ def test_memory_grows_with_the_rows_not_with_their_pairs(kernel):
     finally:
         tracemalloc.stop()
     assert peak < 120e6
+
+
+@pytest.mark.parametrize("folds", [2, 200, 20_000], ids=["halves", "hundreds", "one row each"])
+def test_folds_of_any_number_are_cut_into_blocks_without_listing_pairs(folds):
+    """20,000 rows: to list which rows predict which, all blocks at once, would take 400 MB and more."""
+    labels = np.arange(20_000) % folds
+    tracemalloc.start()
+    try:
+        cut = Folds.of(labels)
+        blocks = cut.blocks(26)
+        jobs = [cut.job(blocks[number]) for number in (0, -1)]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(np.sort(np.concatenate(blocks)), np.arange(20_000))
+    assert max(map(len, blocks)) <= 26
+    assert peak < 12e6
+    for job in jobs:
+        rest = [set(job.rest[~shared]) for shared in job.own] if job.own is not None else [set(job.rest)] * len(job.held_out)
+        assert all(known == set(np.flatnonzero(labels != labels[row])) for row, known in zip(job.held_out[:2], rest[:2], strict=True))
 
 
 SMALL = """

@@ -12,7 +12,7 @@ import numpy as np
 
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.geometry import Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
-from kwis.smoothing.held_out import Folds, Job, Score
+from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
@@ -80,8 +80,9 @@ class BlockedCV:
         points = self.geometry.scaled(bandwidth)
         per_feature = np.ndim(bandwidth) == 1
 
-        def block(job: Job) -> Score:
-            held_out, rest = job.held_out, job.rest
+        def block(held_out: Ints) -> Score:
+            job = self.folds.job(held_out)
+            rest = job.rest
             here, there = points.take(held_out), points.take(rest)
             log_k, q = log_kernel(here, there, self.kernel)
             distance = job.without_own(_distance(here, there, q).copy(), np.inf) if self.kernel.compact else q
@@ -97,15 +98,16 @@ class BlockedCV:
             slope = (self._feature_slopes if per_feature else self._shared_slope)(here, there, q, pull, nearest)
             return Score(float(share @ residual**2), slope, int(isolated.sum()))
 
-        return Score.total(each_block(block, self.folds.jobs(_rows_per_block(self.geometry.n))))
+        return Score.total(each_block(block, self.folds.blocks(_rows_per_block(self.geometry.n))))
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
         """Scores at many shared bandwidths, from one pass over the distances."""
         smallest = float(bandwidths.min())
         points = self.geometry.scaled(smallest)
 
-        def block(job: Job) -> Floats:
-            held_out, rest = job.held_out, job.rest
+        def block(held_out: Ints) -> Floats:
+            job = self.folds.job(held_out)
+            rest = job.rest
             here, there = points.take(held_out), points.take(rest)
             q = squared_distances(here.numeric, there.numeric, by_difference=self.kernel is not RBF)
             mismatch = mismatches(here, there)
@@ -119,7 +121,7 @@ class BlockedCV:
                 scores[index] = self.folds.share[held_out] @ residual**2
             return scores
 
-        return np.sum(each_block(block, self.folds.jobs(_rows_per_block(self.geometry.n))), axis=0)
+        return np.sum(each_block(block, self.folds.blocks(_rows_per_block(self.geometry.n))), axis=0)
 
     def _shared_slope(self, here: Scaled, there: Scaled, q: Floats, pull: Floats, nearest: Ints) -> Floats:
         """``sum_ij pull_ij dlog k_ij / dlog h``."""

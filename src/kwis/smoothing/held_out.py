@@ -41,8 +41,8 @@ class Folds:
     @classmethod
     def of(cls, labels: Ints) -> Folds:
         sizes = np.bincount(labels)
-        members = tuple(np.flatnonzero(labels == fold) for fold in range(sizes.size))
-        return cls(labels, members, 1.0 / (sizes.size * sizes[labels]))
+        members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+        return cls(labels, tuple(members), 1.0 / (sizes.size * sizes[labels]))
 
     def others(self, fold: int) -> Ints:
         return np.flatnonzero(self.labels != fold)
@@ -52,22 +52,21 @@ class Folds:
         """Whether folds are so small, down to single rows, that going through them one by one would be slow."""
         return len(self.members) * _SMALL_FOLD > self.labels.size
 
-    def jobs(self, rows_per_block: int) -> list[Job]:
-        """Everything to be predicted, in blocks of at most so many rows."""
+    def blocks(self, rows_per_block: int) -> list[Ints]:
+        """All rows in blocks of at most so many, of one fold each unless folds are small."""
+        parts = [np.arange(self.labels.size)] if self.small else self.members
+        return [part[rows] for part in parts for rows in row_blocks(len(part), rows_per_block)]
+
+    def job(self, held_out: Ints) -> Job:
+        """What predicts a block. Made when the block's turn comes: all of them together would take memory for all pairs of rows."""
         if self.small:
-            everyone = np.arange(self.labels.size)
-            blocks = (everyone[rows] for rows in row_blocks(everyone.size, rows_per_block))
-            return [Job(held_out, everyone, self.labels[held_out, None] == self.labels) for held_out in blocks]
-        return [
-            Job(members[rows], self.others(fold))
-            for fold, members in enumerate(self.members)
-            for rows in row_blocks(len(members), rows_per_block)
-        ]
+            return Job(held_out, np.arange(self.labels.size), self.labels[held_out, None] == self.labels)
+        return Job(held_out, self.others(int(self.labels[held_out[0]])))
 
     def score_of_mean(self, weight: Floats) -> float:
-        """Score at an infinite bandwidth: each fold is predicted by the mean of the others."""
-        errors = [np.mean((weight[rows] - weight[self.others(fold)].mean()) ** 2) for fold, rows in enumerate(self.members)]
-        return float(np.mean(errors))
+        """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is centred, so sums lose nothing."""
+        others = (weight.sum() - np.bincount(self.labels, weight)) / (weight.size - np.bincount(self.labels))
+        return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
 
 
 @dataclass(frozen=True, slots=True)

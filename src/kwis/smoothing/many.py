@@ -39,7 +39,8 @@ class ManyCV:
         centred = np.concatenate([weights - weights.mean(axis=0), np.ones((len(weights), 1))], axis=1)
         narrow = np.ascontiguousarray(centred, dtype=dtype)
 
-        def block(job: Job) -> Floats:
+        def block(held_out: Ints) -> Floats:
+            job = self.folds.job(held_out)
             truth, known = centred[job.held_out, :-1], narrow[job.rest]
             share = self.folds.share[job.held_out]
             kernels = self._kernels(job, points, dtype)
@@ -52,7 +53,7 @@ class ManyCV:
                     scores[index, columns] = share @ (truth[:, columns] - predicted) ** 2
             return scores
 
-        return np.sum(each_block(block, self.folds.jobs(max(1, _BLOCK_CELLS // self.geometry.n))), axis=0)
+        return np.sum(each_block(block, self.folds.blocks(max(1, _BLOCK_CELLS // self.geometry.n))), axis=0)
 
     def _kernels(self, job: Job, points: Scaled, dtype: Any) -> Any:
         """Function from ``(smallest bandwidth / bandwidth)^2`` to the row-shifted kernel of the block."""
