@@ -11,6 +11,8 @@ from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.typing import Floats, Ints
 
+_LEAST_MASS = 1e-100  # of the largest: no bin is without mass, and no square vanishes or overflows
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reliability:
@@ -44,7 +46,7 @@ def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: 
         raise InputError("`distribution` must be given for a log that holds the probability of the logged action alone")
     happened = np.zeros_like(chances)
     happened[np.arange(len(log)), log.action] = 1.0
-    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
+    mass = np.ones(len(log)) if log.row_weight is None else np.maximum(log.row_weight / log.row_weight.max(), _LEAST_MASS)
     bin_of, used = _bins(chances, whole(bins, "bins", 1))
     weight = np.repeat(mass, chances.shape[1])
 
