@@ -6,6 +6,9 @@ of the optimiser, in float64. Nothing here may be made faster, or the ratios quo
 
 from __future__ import annotations
 
+import contextlib
+import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +24,7 @@ class Found:
     bandwidth: np.ndarray
     score: float
     evaluations: int
+    starts: int
 
 
 def kernel(x, y, bandwidth):
@@ -53,19 +57,35 @@ def score_and_gradient(context, weight, folds, log_bandwidth):
     return score, gradient
 
 
-def minimum(function, starts) -> Found:
-    """Best end point of L-BFGS-B over ``log h`` from every start."""
-    runs = [
-        minimize(function, np.log(np.atleast_1d(start)), jac=True, method="L-BFGS-B", bounds=[BOUNDS] * np.size(start)) for start in starts
-    ]
+class _GaveUpError(Exception):
+    pass
+
+
+def minimum(function, starts, seconds=math.inf) -> Found:
+    """Best end point of L-BFGS-B over ``log h`` from every start that ended before the time was up."""
+    limit = time.perf_counter() + seconds
+    evaluations, runs = 0, []
+
+    def counted(x):
+        nonlocal evaluations
+        evaluations += 1
+        if time.perf_counter() > limit:
+            raise _GaveUpError
+        return function(x)
+
+    with contextlib.suppress(_GaveUpError):
+        runs.extend(
+            minimize(counted, np.log(np.atleast_1d(start)), jac=True, method="L-BFGS-B", bounds=[BOUNDS] * np.size(start))
+            for start in starts
+        )
     best = min(runs, key=lambda run: run.fun)
-    return Found(np.exp(best.x), float(best.fun), sum(run.nfev for run in runs))
+    return Found(np.exp(best.x), float(best.fun), evaluations, len(runs))
 
 
-def select(context, weight, folds, *, per_feature=False) -> Found:
-    """Bandwidth with the smallest cross-validated error."""
+def select(context, weight, folds, *, per_feature=False, seconds=math.inf) -> Found:
+    """Bandwidth with the smallest cross-validated error; it gives up after so many seconds."""
     starts = np.outer(STARTS, np.ones(context.shape[1])) if per_feature else STARTS
-    return minimum(lambda x: score_and_gradient(context, weight, folds, x), starts)
+    return minimum(lambda x: score_and_gradient(context, weight, folds, x), starts, seconds)
 
 
 def kernel_wis(context, weight, reward, bandwidth) -> float:

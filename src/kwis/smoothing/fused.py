@@ -20,22 +20,35 @@ from kwis.smoothing.exp2 import exp2, smaller
 
 TILE = 256
 GROUP = 4  # features handled together, at constant offsets
-TOGETHER = 4  # rows that go through the tiles together
+TOGETHER = 4  # rows that go through the tiles together, an even number
 RUNGS = 9  # bandwidths from one exponential: squaring the kernel divides the bandwidth by sqrt(2)
 FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
 
 
 @njit(fastmath=FAST)
-def _distances(x, codes, tile, tile_codes, penalty, base, q):
-    """Squared distances from one row to a tile, on top of ``base`` (huge for padding); returns the smallest."""
+def _numeric_distances(x, y, tile, base, q, p):
+    """Squared distances ``q`` and ``p`` from two rows to a tile, on top of ``base`` (huge for padding).
+
+    Two at a time, because loading a tile takes as long as the arithmetic of one row.
+    """
     for j in range(TILE):
         q[j] = base[j]
+        p[j] = base[j]
     for group in range(tile.shape[0]):
-        t = tile[group]
-        x0, x1, x2, x3 = x[GROUP * group], x[GROUP * group + 1], x[GROUP * group + 2], x[GROUP * group + 3]
+        t, first = tile[group], GROUP * group
+        x0, x1, x2, x3 = x[first], x[first + 1], x[first + 2], x[first + 3]
+        y0, y1, y2, y3 = y[first], y[first + 1], y[first + 2], y[first + 3]
         for j in range(TILE):
-            a, b, c, d = x0 - t[0, j], x1 - t[1, j], x2 - t[2, j], x3 - t[3, j]
+            t0, t1, t2, t3 = t[0, j], t[1, j], t[2, j], t[3, j]
+            a, b, c, d = x0 - t0, x1 - t1, x2 - t2, x3 - t3
             q[j] += (a * a + b * b) + (c * c + d * d)
+            e, f, g, h = y0 - t0, y1 - t1, y2 - t2, y3 - t3
+            p[j] += (e * e + f * f) + (g * g + h * h)
+
+
+@njit(fastmath=FAST)
+def _add_mismatches(codes, tile_codes, penalty, q):
+    """Add the penalty of every categorical column that differs; returns the smallest distance."""
     for column in range(penalty.shape[0]):
         own, others, cost = codes[column], tile_codes[column], penalty[column]
         for j in range(TILE):
@@ -62,9 +75,12 @@ def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
         least[r] = np.finfo(least.dtype).max  # above the padding; infinity is not for code compiled to do without
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
+            for r in range(0, rows[1] - rows[0], 2):
+                # The partner of an odd last row is itself, written to a buffer that nobody reads.
+                i, j = rows[0] + r, min(rows[0] + r + 1, rows[1] - 1)
+                _numeric_distances(x[i], x[j], tiles[tile], base[tile], q[r, tile], q[r + 1, tile])
             for r in range(rows[1] - rows[0]):
-                i = rows[0] + r
-                nearest = _distances(x[i], codes[i], tiles[tile], tile_codes[tile], penalty, base[tile], q[r, tile])
+                nearest = _add_mismatches(codes[rows[0] + r], tile_codes[tile], penalty, q[r, tile])
                 least[r] = smaller(least[r], nearest)
 
 

@@ -1,7 +1,7 @@
 """The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 76a019016029: the cache of compiled code is keyed by this file alone.
-# Calls fused.py e50020cb8e04: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 42452e6968fd: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
 _ROWS = 128  # per block
+_SPARE = 16  # unused places after each feature of a tile: at a stride of a power of two the features would evict each other from cache
 _PRODUCT_ROWS = 256  # per block of a product
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
 # exp(-q/2) = 2**-(q log2(e) / 2)
@@ -84,13 +85,14 @@ class Tiles:
         rows[:, :p] = geometry.numeric[layout.order] / unit
         flat = np.zeros((layout.tile_count * fused.TILE, groups * fused.GROUP), dtype)
         flat[layout.slot] = rows
-        columns = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
+        columns = np.zeros((layout.tile_count, groups, fused.GROUP, fused.TILE + _SPARE), dtype)
+        columns[..., : fused.TILE] = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
         codes = _compact(geometry.codes)[layout.order].astype(dtype)
         code_flat = np.zeros((layout.tile_count * fused.TILE, codes.shape[1]), dtype)
         code_flat[layout.slot] = codes
         column_codes = code_flat.reshape(layout.tile_count, fused.TILE, codes.shape[1]).transpose(0, 2, 1)
         base = layout.tiled(np.zeros(n), dtype, fill=_LIMITS[np.dtype(dtype)].padding)
-        return cls(layout, geometry, unit, rows, np.ascontiguousarray(columns), codes, np.ascontiguousarray(column_codes), base)
+        return cls(layout, geometry, unit, rows, columns, codes, np.ascontiguousarray(column_codes), base)
 
     @property
     def dtype(self) -> Any:
