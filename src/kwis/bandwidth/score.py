@@ -10,7 +10,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis.bandwidth.standardised import Standardised
 from kwis.kernels import RBF, Kernel, as_kernel
-from kwis.smoothing import cross_validation, kernel_means, kernel_products
+from kwis.smoothing import exact_cross_validation, kernel_means, kernel_products
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds
 from kwis.typing import ArrayLike, Floats
@@ -37,7 +37,7 @@ def cv_score(
     h = check.bandwidth(bandwidth, d)
     labels = Folds.of(check.fold_labels(folds, n))
     scaled = Standardised.of(weights, labels)
-    score = cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).finish.score(scaled.weight, h)
+    score = exact_cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).score(scaled.weight, h)
     return scaled.restore(score.value), scaled.restore(score.gradient)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing import blocked
 from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.held_out import CrossValidation, Folds
+from kwis.smoothing.held_out import CrossValidation, Folds, Reducible
 from kwis.smoothing.lattice import LatticeCV
 from kwis.smoothing.lattice import kernel_products as lattice_products
 from kwis.typing import Bandwidth, Floats
@@ -37,15 +37,19 @@ class Plan:
 
 def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
     """The plan that suits these contexts, folds and kernel."""
+    finish = exact_cross_validation(geometry, folds, kernel)
+    return Plan(finish.in_single_precision() if isinstance(finish, Reducible) else finish, finish)
+
+
+def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> CrossValidation:
+    """The exact half of the plan, for who needs no more."""
     if LatticeCV.fits(geometry, folds):
-        lattice = LatticeCV.of(geometry, folds)
-        return Plan(lattice, lattice)
+        return LatticeCV.of(geometry, folds)
     if uses_compiled_tiles(geometry, kernel) and not folds.small:  # a tile holds rows of one fold
         from kwis.smoothing.tiles import FusedCV
 
-        return Plan(FusedCV.of(geometry, folds, np.float32), FusedCV.of(geometry, folds))
-    plain = blocked.BlockedCV(geometry, folds, kernel)
-    return Plan(plain, plain)
+        return FusedCV.of(geometry, folds)
+    return blocked.BlockedCV(geometry, folds, kernel)
 
 
 def uses_compiled_tiles(geometry: Geometry, kernel: Kernel) -> bool:

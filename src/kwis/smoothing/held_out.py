@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,14 @@ class Score:
             np.sum([part.gradient for part in parts], axis=0),
             sum(part.isolated for part in parts),
         )
+
+
+@runtime_checkable
+class Reducible(Protocol):
+    """A plan that has a quicker, less precise form."""
+
+    def in_single_precision(self) -> CrossValidation:
+        """The same in float32, precise enough to locate a minimum."""
 
 
 class CrossValidation(Protocol):

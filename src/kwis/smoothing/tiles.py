@@ -127,6 +127,10 @@ class FusedCV:
     def of(cls, geometry: Geometry, folds: Folds, dtype: Any = np.float64) -> FusedCV:
         return cls(Tiles.of(geometry, Layout.of(geometry.n, folds), dtype), folds)
 
+    def in_single_precision(self) -> FusedCV:
+        """The same in float32, precise enough to locate a minimum."""
+        return FusedCV(Tiles.of(self.tiles.geometry, self.tiles.layout, np.float32), self.folds)
+
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
         return self._per_feature(weight, bandwidth) if np.ndim(bandwidth) == 1 else self._shared(weight, bandwidth)
