@@ -237,11 +237,23 @@ def test_the_cap_on_evaluations_holds_for_every_start():
     assert choice.evaluations <= 3 * (3 + 20 + 1)  # a line search once begun is finished
 
 
-def test_flat_curves_cost_few_evaluations():
-    """Codes at small bandwidths: the score is the same over octaves, and nothing there is worth refining."""
-    rng = np.random.default_rng(3)
-    context, weight = rng.integers(0, 3, (40, 1)), rng.exponential(size=40) + 1
-    assert kwis.select_bandwidth(context, weight * (1 + 5 * context[:, 0]), categorical=0).evaluations < 40
+def codes_and_weights(seed, noise):
+    """Codes whose score is the same over octaves of small bandwidths, as only equal codes count there."""
+    rng = np.random.default_rng(seed)
+    context = rng.integers(0, 3, (25, 1)).astype(float)
+    return context, np.exp(context[:, 0] + noise * rng.standard_normal(25)), kwis.make_folds(25, 5, rng=seed)
+
+
+@pytest.mark.parametrize("seed", [18, 71])
+def test_a_shallow_dip_beside_a_plateau_is_found(seed):
+    context, weight, folds = codes_and_weights(seed, 0.1)
+    best = twin.scores(context, weight, np.geomspace(0.02, 20, 300), folds, "rbf", (0,)).min()
+    assert kwis.select_bandwidth(context, weight, folds=folds, categorical=0).score <= best
+
+
+def test_plateaus_cost_few_evaluations():
+    context, weight, folds = codes_and_weights(8, 0.5)
+    assert kwis.select_bandwidth(context, weight, folds=folds, categorical=0).evaluations < 20
 
 
 def test_results_are_read_only():

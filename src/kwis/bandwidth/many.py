@@ -29,7 +29,7 @@ from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
 _FEW = 4  # vectors; fewer are quicker one by one
 _NEAR = 0.05  # share above a vector's best score within which its curve is scanned more closely
-_FINE = math.log(2) / 32  # spacing of the fine nodes in log h
+_FINE = math.log(2) / 28  # spacing of the fine nodes in log h
 _HALF = 2  # fine nodes on each side of a minimum
 _ROUNDS = 8  # of moving the fine nodes along where the minimum was not among them
 _BATCH = 512  # vectors per pass, which bounds memory

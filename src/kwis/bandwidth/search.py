@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ _FINER, _AROUND, _MOST = _OCTAVE / 24, 36, 8  # second scan of a kinked curve: s
 _CLOSE = 0.02  # a local minimum of the scan this close to the best is refined too
 _STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps that need not halve the bracket
 _LEVEL = 1e-12  # relative difference between scores that counts as none
+_ROUGH = 1e-7  # relative gain in score at which single precision has done its part
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
 
 
@@ -105,7 +106,8 @@ def shared_bandwidth(search: Search, typical: float, kinked: bool) -> None:
         low = math.log(grid[dip + 1] if dip + 1 < grid.size else typical / _REACH)
         high = math.log(grid[dip - 1] if dip else typical * _REACH)
         offset, curvature = _vertex(scores, dip, spacing)
-        refine(search, low, high, math.log(grid[dip]) + offset, curvature)
+        node = math.log(grid[dip])
+        refine(search, Valley(low, high, node, float(scores[dip]), node + offset, curvature))
 
 
 def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
@@ -119,20 +121,33 @@ def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
     return float(spacing * np.clip((finer - coarser) / (2 * bend), -0.9, 0.9)), float(bend / spacing**2)
 
 
-def refine(search: Search, low: float, high: float, x: float, curvature: float) -> None:
-    """Minimise over ``log h`` in ``[low, high]`` from ``x``: first roughly, then exactly."""
+@dataclass(frozen=True, slots=True)
+class Valley:
+    """A minimum seen on a scan, in ``log h``: what brackets it, its node and score, and where a parabola would have it."""
+
+    low: float
+    high: float
+    node: float
+    score: float
+    guess: float
+    curvature: float
+
+
+def refine(search: Search, valley: Valley) -> None:
+    """Find the bottom of a valley, first roughly, then exactly; it goes to ``search.ends``."""
     if search.plan.locate is not search.plan.finish:
-        x, _, curvature = _descend(search, search.plan.locate, (low, high, x, curvature), 1e-7)
-    x, score, _ = _descend(search, search.plan.finish, (low, high, x, curvature), _FLAT)
+        x, _, curvature = _descend(search, search.plan.locate, valley, _ROUGH)
+        valley = replace(valley, guess=x, curvature=curvature, score=math.inf)
+    x, score, _ = _descend(search, search.plan.finish, valley, _FLAT)
     search.ends.append((math.exp(x), score))
 
 
-def _descend(search: Search, how: CrossValidation, start: tuple[float, float, float, float], gain: float) -> tuple[float, float, float]:
+def _descend(search: Search, how: CrossValidation, valley: Valley, gain: float) -> tuple[float, float, float]:
     """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the bracket does not shrink."""
-    low, high, x, curvature = start
+    low, high, x, curvature = valley.low, valley.high, valley.guess, valley.curvature
     best = (x, math.inf, curvature)
     previous: tuple[float, float] | None = None
-    width, slow = high - low, 0
+    width, slow, misled = high - low, 0, False
     for _ in range(_STEPS):
         score = search.score(math.exp(x), how)
         slope = float(score.gradient[0])
@@ -144,7 +159,11 @@ def _descend(search: Search, how: CrossValidation, start: tuple[float, float, fl
         low, high = (x, high) if slope < 0 else (low, x)
         hope = abs(slope) * (high - low if curvature <= 0 else min(high - low, abs(slope) / (2 * curvature)))
         if hope <= gain * score.value or high - low < 1e-9:
-            break
+            if misled or best[1] <= valley.score * (1 + gain):
+                break
+            # The guess led to flat ground above the node that was scanned: begin again from there.
+            misled, low, high, x = True, valley.low, valley.high, valley.node
+            continue
         width, slow = (high - low, 0) if high - low <= width / 2 else (width, slow + 1)
         step = x - slope / curvature if curvature > 0 and slow < _PATIENCE else math.nan
         x = step if low < step < high else (low + high) / 2
