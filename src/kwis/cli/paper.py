@@ -35,7 +35,8 @@ Settings = Annotated[
         "--setting",
         metavar="SETTING",
         show_default=False,
-        help="oracle, non-oracle, continuous, learnt-oracle or learnt-non-oracle. Repeat for several. Default: all.",
+        help="oracle, non-oracle, continuous, learnt-oracle, learnt-non-oracle; or, past the paper, deterministic, neural, fitted, rounded, "
+        "stale, tempered, dropped-covariate, kernels. Repeat for several. Default: all of the paper.",
     ),
 ]
 StorePath = Annotated[Path, typer.Option("--store", metavar="PATH", help="File that keeps the results; a run resumes from it.")]

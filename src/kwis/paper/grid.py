@@ -2,7 +2,7 @@
 
 With ``F`` the faulty-action sets of a dataset and ``T`` the two temperatures: logging policies are ``F x T``; a Gibbs policy is
 evaluated if its set is at most 2 longer or shorter than the logging one; a behaviour policy that is not the logging policy is at most
-1 longer or shorter. The counts of every published total follow.
+1 longer or shorter. The counts of every published total follow. Settings of ours are in :mod:`kwis.paper.further`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from kwis.errors import InputError
 from kwis.paper import names
 from kwis.paper.catalogue import PAPER_DATASETS, SPECS, FaultySets
+from kwis.paper.further import FURTHER, further_roles
 from kwis.paper.policies import ASCENTS, CLASSIFIERS, TEMPERATURES, Gibbs, Policy
 
 SETTINGS = ("oracle", "non-oracle", "continuous", "learnt-oracle", "learnt-non-oracle")
+"""Settings of the paper."""
+ALL_SETTINGS = (*SETTINGS, *FURTHER)
 _SETTINGS_OF = {"optdigitsDist": ("continuous",)}
-_USUAL_SETTINGS = tuple(setting for setting in SETTINGS if setting != "continuous")
+_USUAL_SETTINGS = tuple(setting for setting in ALL_SETTINGS if setting != "continuous")
 _LEFT_OUT = {("letter", "non-oracle"), ("kropt", "non-oracle")}
 _EVALUATION_REACH = 2
 _BEHAVIOUR_REACH = 1
@@ -69,7 +72,7 @@ class Cell:
     @property
     def published(self) -> bool:
         """Whether the paper has results for this experiment; the others are ours."""
-        return self.dataset in PAPER_DATASETS and not self.left_out
+        return self.dataset in PAPER_DATASETS and self.setting in SETTINGS and not self.left_out
 
 
 def settings_of(dataset: str) -> tuple[str, ...]:
@@ -89,9 +92,13 @@ def cells(datasets: Iterable[str] = PAPER_DATASETS, settings: Iterable[str] = SE
 def dataset_cells(dataset: str, faulty: FaultySets, settings: Iterable[str] = SETTINGS) -> Iterator[Cell]:
     """Cells of one dataset, which need not be one of the paper."""
     for setting in settings:
-        if setting not in SETTINGS:
-            raise InputError(f"`setting` must be one of {', '.join(SETTINGS)}, got {setting!r}")
+        if setting not in ALL_SETTINGS:
+            raise InputError(f"`setting` must be one of {', '.join(ALL_SETTINGS)}, got {setting!r}")
         if setting not in settings_of(dataset):
+            continue
+        if setting in FURTHER:
+            for roles in further_roles(faulty, setting):
+                yield Cell(dataset=dataset, setting=setting, **roles._asdict())
             continue
         for logging in _logging(faulty, setting):
             for behaviour in _behaviours(logging, faulty, setting):

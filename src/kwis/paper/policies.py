@@ -1,7 +1,8 @@
 """Policies by name: what they are called, and the Gibbs policies, which follow from the labels alone.
 
 Three kinds appear in the paper: Gibbs measures around the right action, policies learnt by ascending an estimate of their value (IW and
-SNIW), and classifiers used to log and to behave. The latter two are trained in :mod:`kwis.paper.training`.
+SNIW), and classifiers used to log and to behave. The latter two are trained in :mod:`kwis.paper.training`. The further settings add
+deterministic policies, classifiers that explore, and what a log may wrongly say of the policy that made it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,23 @@ class Gibbs:
 
 
 @dataclass(frozen=True, slots=True)
+class Greedy:
+    """Always the right action, or the one after it where the right action is ``faulty``: a Gibbs policy at temperature 0."""
+
+    kind: ClassVar[str] = "Deterministic"
+    faulty: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"greedy[{','.join(map(str, self.faulty))}]"
+
+    def probabilities(self, label: Ints, n_actions: int) -> Floats:
+        """``(n, n_actions)``: 1 for the action taken, 0 for the others."""
+        chosen = Gibbs(self.faulty, 1.0).greedy(label, n_actions)
+        return (chosen[:, None] == np.arange(n_actions)).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
 class Ascent:
     """Linear softmax policy that maximises an estimate of its own value: VIS for ``IW``, WIS for ``SNIW``."""
 
@@ -58,7 +76,7 @@ class Ascent:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Softmax of a trained classifier: ``linear`` or ``one-layer``, taken ``early`` or ``late`` in its training."""
+    """Softmax of a trained classifier: ``linear``, ``one-layer`` or ``two-layer``, taken ``early`` or ``late`` in its training."""
 
     kind: ClassVar[str] = "Learnt"
     architecture: str
@@ -69,7 +87,34 @@ class Classifier:
         return f"{self.architecture}/{self.stage}"
 
 
-Policy = Gibbs | Ascent | Classifier
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """A classifier late in its training that takes a ``share`` of its actions at random: it looks at the context, never at the label."""
+
+    kind: ClassVar[str] = "Explorer"
+    architecture: str
+    share: float
+
+    @property
+    def name(self) -> str:
+        return f"explorer[{self.architecture}]@{self.share:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Misreported:
+    """What a log says of the policy that made it, ``how`` it is wrong and to which ``degree``: see :mod:`kwis.paper.misreports`."""
+
+    kind: ClassVar[str] = "Misreported"
+    how: str
+    degree: float
+    of: Gibbs | Explorer
+
+    @property
+    def name(self) -> str:
+        return f"{self.how}={self.degree:g}({self.of.name})"
+
+
+Policy = Gibbs | Greedy | Ascent | Classifier | Explorer | Misreported
 
 ASCENTS = tuple(Ascent(kind, temperature) for kind in ("IW", "SNIW") for temperature in TEMPERATURES)
 CLASSIFIERS = tuple(Classifier(architecture, stage) for architecture in ("linear", "one-layer") for stage in ("early", "late"))

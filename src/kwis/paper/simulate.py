@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.paper import names
+from kwis.paper import misreports, names
 from kwis.paper.datasets import Dataset
 from kwis.paper.grid import Cell, bucket
-from kwis.paper.policies import Ascent, Classifier, Gibbs, Policy, chosen_probability, sample_actions
+from kwis.paper.policies import Ascent, Classifier, Explorer, Gibbs, Greedy, Misreported, Policy, chosen_probability, sample_actions
 from kwis.paper.rewards import Noise, Rewards, Rule, continuous, single_action
 from kwis.paper.training import LoggedActions, TrainedClassifier, ascend, softmax, train_classifier
 from kwis.paper.vae import Autoencoder, train_autoencoder
@@ -156,12 +156,31 @@ class Laboratory:
 
     def _probabilities(self, policy: Policy) -> Floats:
         data = self.dataset
-        if isinstance(policy, Gibbs):
+        if isinstance(policy, Gibbs | Greedy):
             return policy.probabilities(data.label, data.n_actions)
         if isinstance(policy, Classifier):
             trained = self.classifier(policy.architecture)
             return trained.early if policy.stage == "early" else trained.late
+        if isinstance(policy, Explorer):
+            return misreports.explored(self.classifier(policy.architecture).late, policy.share)
+        if isinstance(policy, Misreported):
+            return self._misreported(policy.how, policy.degree, policy.of)
         return softmax(data.context @ self._ascend(policy) / policy.temperature)
+
+    def _misreported(self, how: str, degree: float, of: Gibbs | Explorer) -> Floats:
+        rng = self._stream(how, degree, of.name)
+        if how == "rounded":
+            return misreports.rounded(self.probabilities(of), degree)
+        if how == "tempered":
+            return misreports.tempered(self.probabilities(of), degree)
+        if how == "fitted":
+            action, data = self.log(of, 0).action, self.dataset
+            return misreports.fitted(data.context, self.rows, action, data.n_actions, 1 - degree, rng)
+        assert isinstance(of, Explorer)  # the others change the classifier or what it sees
+        trained = self.classifier(of.architecture)
+        if how == "stale":
+            return misreports.explored(trained.behind(degree), of.share)
+        return misreports.explored(trained.at(misreports.without_columns(self.dataset.context, degree, rng)), of.share)
 
     def _ascend(self, policy: Ascent) -> Floats:
         train = self.rows[0]

@@ -10,7 +10,7 @@ from kwis.bandwidth import select_bandwidth
 from kwis.errors import InputError
 from kwis.paper.catalogue import SPECS
 from kwis.paper.datasets import load
-from kwis.paper.grid import Cell, cells
+from kwis.paper.grid import ALL_SETTINGS, Cell, cells
 from kwis.paper.simulate import Design, Experiment, Laboratory
 from kwis.paper.stages import SHARED_KIND
 from kwis.paper.store import Store
@@ -43,7 +43,7 @@ def cell(key: str, store: Path | str | None = None) -> Experiment:
 
 def cell_of(key: str) -> Cell:
     """The cell of the grid that has this key."""
-    for candidate in cells(SPECS):
+    for candidate in cells(SPECS, ALL_SETTINGS):
         if candidate.key == key:
             return candidate
     raise InputError(f"`key` must be that of a cell of the paper's grid, got {key!r}")

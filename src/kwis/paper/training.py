@@ -12,8 +12,9 @@ The paper leaves open how its policies were trained. Choices made here, for all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,6 +27,7 @@ ASCENT_STEP = 0.1
 CLASSIFIER_EPOCHS = 150
 CLASSIFIER_STEP = 1e-4
 VALIDATION_SHARE = 0.2
+HIDDEN_LAYERS = {"linear": 0, "one-layer": 1, "two-layer": 2}
 _ACCURACY_GRID = 0.05
 _EARLY_GAP = 0.4
 _LEAST_ACCURACY = 0.1
@@ -77,6 +79,10 @@ class TrainedClassifier:
         Counted from 1.
     early, late
         ``(n, n_actions)`` probabilities on all rows at those epochs.
+    levels
+        The same at the first epoch to reach each level of accuracy, in steps of 0.05, up to the late one.
+    parameters
+        Those of the late epoch.
     """
 
     accuracy: Floats
@@ -84,6 +90,18 @@ class TrainedClassifier:
     late_epoch: int
     early: Floats
     late: Floats
+    levels: Mapping[int, Floats]
+    parameters: Parameters
+
+    def at(self, context: Floats) -> Floats:
+        """Probabilities of the late policy in other contexts."""
+        return softmax(_scores(self.parameters, context))
+
+    def behind(self, accuracy: float) -> Floats:
+        """Probabilities of the policy as it was when its accuracy was at least so much lower than late; the first one if it never was."""
+        late = max(self.levels)
+        older = [level for level in self.levels if level <= late - round(accuracy / _ACCURACY_GRID)]
+        return self.levels[max(older, default=min(self.levels))]
 
 
 @one_blas_thread
@@ -95,7 +113,7 @@ def train_classifier(
     order = rng.permutation(rows)
     held_out = round(VALIDATION_SHARE * rows.size)
     valid, train = order[:held_out], order[held_out:]
-    hidden = None if architecture == "linear" else _WIDTH.get(dataset, 64)
+    hidden = (_WIDTH.get(dataset, 64),) * HIDDEN_LAYERS[architecture]
     parameters = Parameters.of(_layer_shapes(context.shape[1], hidden, n_actions), rng)
     optimiser = Adam(parameters, CLASSIFIER_STEP)
     accuracy = np.empty(CLASSIFIER_EPOCHS)
@@ -107,11 +125,22 @@ def train_classifier(
         first_at.setdefault(_grid_level(accuracy[epoch]), parameters.flat.copy())
     early, late = selected_epochs(accuracy)
 
-    def policy(epoch: int) -> Floats:
-        # Both epochs are the first to reach their level of the grid, so their parameters were kept.
-        return softmax(_scores(parameters.like(first_at[_grid_level(accuracy[epoch - 1])]), context))
-
-    return TrainedClassifier(accuracy=accuracy, early_epoch=early, late_epoch=late, early=policy(early), late=policy(late))
+    levels = {
+        level: softmax(_scores(parameters.like(kept), context))
+        for level, kept in sorted(first_at.items())
+        if level <= _grid_level(accuracy[late - 1])
+    }
+    # Both epochs are the first to reach their level of the grid, so their parameters were kept.
+    chosen = {epoch: levels[_grid_level(accuracy[epoch - 1])] for epoch in (early, late)}
+    return TrainedClassifier(
+        accuracy=accuracy,
+        early_epoch=early,
+        late_epoch=late,
+        early=chosen[early],
+        late=chosen[late],
+        levels=levels,
+        parameters=parameters.like(first_at[_grid_level(accuracy[late - 1])]),
+    )
 
 
 def selected_epochs(accuracy: Floats) -> tuple[int, int]:
@@ -133,8 +162,8 @@ def _grid_level(accuracy: float) -> int:
     return int(np.floor(accuracy / _ACCURACY_GRID + 1e-9))
 
 
-def _layer_shapes(d: int, hidden: int | None, n_actions: int) -> list[tuple[int, int]]:
-    return [(d, n_actions)] if hidden is None else [(d, hidden), (hidden, n_actions)]
+def _layer_shapes(d: int, hidden: tuple[int, ...], n_actions: int) -> list[tuple[int, int]]:
+    return list(pairwise((d, *hidden, n_actions)))
 
 
 def _batches(rows: Ints, size: int) -> Iterator[Ints]:
