@@ -16,19 +16,16 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._learning import fitting, weight_argument
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError, UnsupportedError
 from kwis.logged import LoggedBandit
+from kwis.outcome.models import Candidate, Lesson, default_models
 from kwis.outcome.sample import PredictedSample
 from kwis.policies import TargetPolicy
 from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
-_ROWS_FOR_TREES = 500
-_MOST_INDICATORS = 50  # rarer actions are told apart by none
-_MOST_SLOPES = 300
 _LARGEST_REWARD = 1e150
 
 
@@ -100,105 +97,23 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
     index = log.reward_names.index(reward) if isinstance(reward, str) else reward
     _refuse_enormous(log.reward[:, index], log.reward_names[index])
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
-    candidates = _default_models(log, int(generator.integers(2**31))) if model is None else {_described(model): _Candidate(model)}
-    task = _Task(log=log, features=log.features(), codes=_indicators(log), outcome=log.reward[:, index], folds=labels)
-    tried = {name: task.held_out(candidate) for name, candidate in candidates.items()}
-    rows = np.arange(len(log))
-    errors = {name: task.error(expected[rows, log.action]) for name, expected in tried.items()}
+    features = log.features()
+    candidates = {} if model is None else {_described(model): Candidate(model)}
+    candidates = candidates or default_models(len(log), features.shape[1], log.n_actions, int(generator.integers(2**31)))
+    lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, log.row_weight)
+    tried = {name: lesson.held_out(candidate, labels) for name, candidate in candidates.items()}
+    errors = {name: lesson.error(lesson.taken(expected)) for name, expected in tried.items()}
     best = min(errors, key=lambda name: errors[name])
     return PredictedRewards(
         reward=log.reward_names[index],
         expected=read_only(tried[best]),
-        logged=read_only(tried[best][rows, log.action]),
+        logged=read_only(lesson.taken(tried[best])),
         model=best,
         folds=read_only(labels),
         error=errors[best],
-        error_without_context=task.error(task.plain_means()) if np.ptp(task.outcome) > 0 else 0.0,
+        error_without_context=lesson.error_without_context(labels),
         candidates=errors,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Candidate:
-    """A regressor, and whether its design has a slope per action for every feature."""
-
-    model: Any
-    slopes: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Task:
-    """One reward to be predicted; ``codes`` gives each action its 0/1 column, -1 for none."""
-
-    log: LoggedBandit
-    features: Floats
-    codes: Ints
-    outcome: Floats
-    folds: Ints
-
-    def held_out(self, candidate: _Candidate) -> Floats:
-        """``(n, K)`` predictions, each from a model trained on the other folds."""
-        from sklearn.base import clone
-
-        expected = np.empty((len(self.log), self.log.n_actions))
-        for fold in range(int(self.folds.max()) + 1):
-            held, train = np.flatnonzero(self.folds == fold), np.flatnonzero(self.folds != fold)
-            weight = None if self.log.row_weight is None else self.log.row_weight[train]
-            with fitting(candidate.model, len(self.log)):
-                fitted = clone(candidate.model)
-                design = self._design(train, self.log.action[train], candidate.slopes)
-                fitted.fit(design, self.outcome[train], **weight_argument(fitted, weight))
-                for action in range(self.log.n_actions):
-                    design = self._design(held, np.full(len(held), action), candidate.slopes)
-                    expected[held, action] = np.asarray(fitted.predict(design), dtype=np.float64).reshape(len(held))
-        if not np.isfinite(expected).all():
-            raise InputError(f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}")
-        return expected
-
-    def _design(self, rows: Ints, action: Ints, slopes: bool) -> Floats:
-        features, count = self.features[rows], int(self.codes.max()) + 1
-        chosen = (self.codes[action][:, None] == np.arange(count)).astype(np.float64)
-        parts = [features, chosen]
-        if slopes:
-            parts.append((features[:, :, None] * chosen[:, None, :]).reshape(len(rows), -1))
-        return np.hstack(parts)
-
-    def error(self, predicted: Floats) -> float:
-        return float(np.average((self.outcome - predicted) ** 2, weights=self.log.row_weight))
-
-    def plain_means(self) -> Floats:
-        """Mean reward of the other folds."""
-        mass = np.ones(len(self.log)) if self.log.row_weight is None else self.log.row_weight
-        others = [self.folds != fold for fold in range(int(self.folds.max()) + 1)]
-        return np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[self.folds]
-
-
-def _default_models(log: LoggedBandit, seed: int) -> dict[str, _Candidate]:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.linear_model import RidgeCV
-
-    slopes = log.features().shape[1] * min(log.n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
-    models = {"ridge regression": _Candidate(RidgeCV(alphas=np.logspace(-1, 4, 11)), slopes)}
-    if len(log) >= _ROWS_FOR_TREES:
-        trees = HistGradientBoostingRegressor(
-            max_iter=60,
-            learning_rate=0.1,
-            max_leaf_nodes=12,
-            min_samples_leaf=30,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
-        )
-        models["boosted trees"] = _Candidate(trees)
-    return models
-
-
-def _indicators(log: LoggedBandit) -> Ints:
-    counts = np.bincount(log.action, minlength=log.n_actions)
-    frequent = np.sort(np.argsort(-counts, kind="stable")[:_MOST_INDICATORS])
-    codes = np.full(log.n_actions, -1)
-    codes[frequent] = np.arange(len(frequent))
-    return codes
 
 
 def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+
+from kwis.outcome.models import Lesson, default_models, fit_rewards
+
+
+def _log(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    features, action = rng.standard_normal((n, 2)), rng.integers(0, 3, n)
+    slope = np.array([1.0, -1.0, 0.0])
+    return features, action, slope[action] * features[:, 0] + 0.3 * rng.standard_normal(n)
+
+
+def test_a_model_of_one_log_predicts_every_action_of_another() -> None:
+    features, action, reward = _log(300, 0)
+    model = fit_rewards(features, action, reward, 3)
+    assert model.name == "ridge regression"
+    assert 0.8 < model.explained < 0.95
+    at = np.array([[1.0, 0.0], [-2.0, 1.0]])
+    assert np.allclose(model.expected(at), [[1, -1, 0], [-2, 2, 0]], atol=0.25)
+
+
+def test_predictions_elsewhere_are_those_of_the_regressor_on_a_design_made_by_hand() -> None:
+    features, action, reward = _log(120, 1)
+    at = _log(5, 2)[0]
+
+    def design(x: np.ndarray, taken: np.ndarray) -> np.ndarray:
+        chosen = np.eye(3)[taken]
+        return np.hstack([x, chosen, *(x[:, [j]] * chosen for j in range(2))])
+
+    twin = RidgeCV(alphas=np.logspace(-1, 4, 11)).fit(design(features, action), reward)
+    found = fit_rewards(features, action, reward, 3).expected(at)
+    assert np.allclose(found, np.stack([twin.predict(design(at, np.full(5, a))) for a in range(3)], axis=1), atol=1e-8)
+
+
+def test_a_reward_that_never_varies_is_explained_by_nothing() -> None:
+    features, action, _ = _log(60, 3)
+    assert fit_rewards(features, action, np.ones(60), 3).explained == 0
+
+
+def test_held_out_predictions_never_saw_their_row() -> None:
+    features, action, reward = _log(100, 4)
+    folds = np.arange(100) % 5
+    candidate = default_models(100, 2, 3, 0)["ridge regression"]
+    before = Lesson.of(features, action, reward, 3).held_out(candidate, folds)
+    reward = reward.copy()
+    reward[7] += 100
+    after = Lesson.of(features, action, reward, 3).held_out(candidate, folds)
+    assert np.array_equal(before[folds == 2], after[folds == 2])
+    assert not np.array_equal(before[folds == 3], after[folds == 3])
