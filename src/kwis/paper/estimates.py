@@ -6,7 +6,7 @@ which a test compares one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,58 +40,86 @@ class TestSetEstimates:
     kernel_average: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Influenced:
+    """Estimates on each test set with the influence ``(n, test_sets)`` of every row on them."""
+
+    value: Floats
+    influence: Floats
+    kernel_average: float | None = None
+
+    @property
+    def estimates(self) -> TestSetEstimates:
+        n = self.influence.shape[0]
+        error = np.sqrt(np.square(self.influence).sum(axis=0) / (n * (n - 1)))
+        return TestSetEstimates(value=self.value, std_error=error, kernel_average=self.kernel_average)
+
+    def plus(self, other: Influenced) -> Influenced:
+        """The sum of two estimates."""
+        return Influenced(
+            value=self.value + other.value, influence=self.influence + other.influence, kernel_average=other.kernel_average
+        )
+
+
 def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, TestSetEstimates]:
     """Estimates that need no bandwidth; ``states`` sums over the rows with the same context."""
     weight, reward = experiment.weight, experiment.reward
     cap = np.sqrt(weight.shape[0])
     return {
-        "vis": _mean_of(weight * reward),
-        "wis": _ratio_of(weight, reward),
+        "vis": mean_of(weight * reward).estimates,
+        "wis": ratio_of(weight, reward).estimates,
         "state-wis": local_estimates(weight, reward, states)[0],
-        "truncated-vis": _mean_of(np.minimum(weight, cap) * reward),
-        "logged-mean": _mean_of(reward),
+        "truncated-vis": mean_of(np.minimum(weight, cap) * reward).estimates,
+        "logged-mean": mean_of(reward).estimates,
     }
 
 
 def local_estimates(weight: Floats, reward: Floats, sums: LocalSums) -> tuple[TestSetEstimates, TestSetEstimates]:
-    """Estimates with weights divided by their local mean: plain and normalised; State-WIS and Kernel-WIS, depending on the sums.
+    """Estimates with weights divided by their local mean: plain and normalised; State-WIS and Kernel-WIS, depending on the sums."""
+    plain, normalised = local_of(weight, [reward], sums)[0]
+    return plain.estimates, normalised.estimates
+
+
+def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list[tuple[Influenced, Influenced]]:
+    """Plain and normalised local estimates of several rewards ``(n, test_sets)`` under the same weights.
 
     With ``G = K 1``, ``M = K w`` and ``t = w G / M``, the plain influence is ``r t - J - w K(r t / M) + K(r t / G)``; the normalised one
-    has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so four serve both.
+    has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so two per reward and two for
+    the normaliser serve all.
     """
     n, sets = weight.shape
     around = sums(np.concatenate([np.ones((n, 1)), weight], axis=1))
     count, mass = around[:, :1], around[:, 1:]
     applied = safe_ratio(weight * count, np.broadcast_to(mass, weight.shape))
-    earned = reward * applied
-    shares = [safe_ratio(term, np.broadcast_to(total, weight.shape)) for term in (earned, applied) for total in (count, mass)]
-    pulls = sums(np.concatenate(shares, axis=1))
-    pulls_earned = pulls[:, :sets] - weight * pulls[:, sets : 2 * sets]
-    pulls_applied = pulls[:, 2 * sets : 3 * sets] - weight * pulls[:, 3 * sets :]
-    plain, load = earned.mean(axis=0), applied.mean(axis=0)
-    ratio = plain / load
-    influence = earned + pulls_earned - plain
-    relative = (earned - ratio * applied + pulls_earned - ratio * pulls_applied) / load
-    average = float(np.mean(count)) / n
-    return (
-        TestSetEstimates(value=plain, std_error=_std_error(influence), kernel_average=average),
-        TestSetEstimates(value=ratio, std_error=_std_error(relative), kernel_average=average),
-    )
+    terms = [*(reward * applied for reward in rewards), applied]
+    shares = [safe_ratio(term, np.broadcast_to(total, weight.shape)) for term in terms for total in (count, mass)]
+    pulls = np.split(sums(np.concatenate(shares, axis=1)), 2 * len(terms), axis=1)
+    reactions = [near - weight * far for near, far in zip(pulls[::2], pulls[1::2], strict=True)]
+    average, load = float(np.mean(count)) / n, applied.mean(axis=0)
+    found = []
+    for earned, pull in zip(terms[:-1], reactions[:-1], strict=True):
+        plain = earned.mean(axis=0)
+        ratio = plain / load
+        relative = (earned - ratio * applied + pull - ratio * reactions[-1]) / load
+        found.append(
+            (
+                Influenced(value=plain, influence=earned + pull - plain, kernel_average=average),
+                Influenced(value=ratio, influence=relative, kernel_average=average),
+            )
+        )
+    return found
 
 
-def _mean_of(terms: Floats) -> TestSetEstimates:
+def mean_of(terms: Floats) -> Influenced:
+    """Means of terms ``(n, test_sets)``."""
     value = terms.mean(axis=0)
-    return TestSetEstimates(value=value, std_error=_std_error(terms - value))
+    return Influenced(value=value, influence=terms - value)
 
 
-def _ratio_of(weight: Floats, reward: Floats) -> TestSetEstimates:
+def ratio_of(weight: Floats, reward: Floats) -> Influenced:
+    """Weighted means of the rewards."""
     value = (weight * reward).sum(axis=0) / weight.sum(axis=0)
-    return TestSetEstimates(value=value, std_error=_std_error(weight * (reward - value) / weight.mean(axis=0)))
-
-
-def _std_error(influence: Floats) -> Floats:
-    n = influence.shape[0]
-    return np.sqrt(np.square(influence).sum(axis=0) / (n * (n - 1)))
+    return Influenced(value=value, influence=weight * (reward - value) / weight.mean(axis=0))
 
 
 Resampled = Callable[[Floats], Floats]
