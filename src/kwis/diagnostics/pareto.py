@@ -13,16 +13,21 @@ _LEAST_EXCESS = 1e-100  # of the largest weight: no excess is 0, and none has an
 _PRIOR_SHAPE, _PRIOR_ROWS = 0.5, 10  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
 
 
-def pareto_k(weight: Floats) -> float:
+def pareto_k(weight: Floats, n: int | None = None) -> float:
     """Shape of the generalised Pareto distribution that fits the largest weights.
 
     The tail is the largest ``min(n/5, 3 sqrt(n))`` positive weights. ``nan`` where that is fewer than five; ``-inf`` where the
     tail has no spread, as bounded as it can be.
+
+    Parameters
+    ----------
+    n
+        How many positive weights there are in all, where ``weight`` holds only the largest of them.
     """
     positive = np.sort(weight[weight > 0])
-    n = positive.size
-    tail = math.floor(min(n / 5, 3 * math.sqrt(n)))
-    if tail < _LEAST_TAIL or tail >= n:
+    n = positive.size if n is None else n
+    tail = min(math.floor(min(n / 5, 3 * math.sqrt(n))), positive.size - 1)
+    if tail < _LEAST_TAIL:
         return math.nan
     scaled = positive[-tail - 1 :] / positive[-1]
     excess = scaled[1:] - scaled[0]

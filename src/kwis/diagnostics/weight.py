@@ -16,7 +16,7 @@ from kwis.estimators.wis import WIS
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, effective_size
 
-_PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
 def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagnostics:
@@ -34,7 +34,7 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagn
         mean=mean,
         std_error=error,
         p_value=_two_sided(mean - 1, error),
-        probabilities=read_only(np.array(_PROBABILITIES)),
+        probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(_quantiles(sample.weight, mass)),
         pareto_k=pareto_k(sample.weight * (mass / mass.mean())),
         influential=_influential(sample, loads / total if total > 0 else loads, most),
@@ -53,7 +53,7 @@ def _quantiles(weight: Floats, mass: Floats) -> Floats:
     """Smallest weights below which at least the given shares of the mass lie."""
     order = np.argsort(weight, kind="stable")
     below = np.cumsum(mass[order]) / mass.sum()
-    places = np.searchsorted(below, np.array(_PROBABILITIES) - 1e-12)
+    places = np.searchsorted(below, np.array(PROBABILITIES) - 1e-12)
     return weight[order][np.minimum(places, weight.size - 1)]
 
 
