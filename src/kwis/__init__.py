@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwis.evaluation import Evaluation
     from kwis.evaluation.evaluate import evaluate
     from kwis.evaluation.sensitivity import sensitivity
-    from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, difference
+    from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, LogarithmicSmoothing, StudentInterval, difference
     from kwis.io.read import read_log
     from kwis.kernels import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
     from kwis.logged import LoggedBandit
@@ -41,7 +41,7 @@ _HOMES = {
     "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
     "kwis.outcome": ("PredictedSample", "predict_rewards"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
-    "kwis.intervals": ("Bootstrap", "InfluenceInterval", "EmpiricalBernstein", "difference"),
+    "kwis.intervals": ("Bootstrap", "InfluenceInterval", "StudentInterval", "EmpiricalBernstein", "LogarithmicSmoothing", "difference"),
     "kwis.kernels": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
@@ -79,7 +79,9 @@ __all__ = [
     "select_bandwidths",
     "Bootstrap",
     "InfluenceInterval",
+    "StudentInterval",
     "EmpiricalBernstein",
+    "LogarithmicSmoothing",
     "difference",
     "Kernel",
     "RBF",

@@ -52,6 +52,8 @@ class Estimate:
         ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
     influence
         ``(n,)`` first-order effect of each row on the estimate, times n; they sum to 0. None if the estimator gives none.
+    leverage
+        ``(n,)`` share of each row in what the estimate divides by; they sum to 1. None if the estimator gives none.
     bandwidth
         Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
     """
@@ -62,6 +64,7 @@ class Estimate:
     std_error: float = math.nan
     effective_n: float = math.nan
     influence: Floats | None = None
+    leverage: Floats | None = None
     bandwidth: Bandwidth | None = None
     choice: BandwidthChoice | None = None
 

@@ -51,3 +51,38 @@ def group_totals(influence, group):
     for value, label in zip(influence, group, strict=True):
         totals[label] = totals.get(label, 0.0) + value
     return list(totals.values())
+
+
+def leave_one_out_values(value_of, rows):
+    """The statistic without each row in turn."""
+    return [value_of([other for other in rows if other != row]) for row in rows]
+
+
+def jackknife_error(values, value):
+    """Tukey's jackknife around the estimate itself."""
+    n = len(values)
+    return math.sqrt((n - 1) / n * sum((v - value) ** 2 for v in values))
+
+
+def log_odds_ends(value, reach, low, high):
+    """Ends at equal distance from the value in log odds of its place in the range."""
+    place = (value - low) / (high - low)
+    odds = math.log(place / (1 - place))
+    shift = reach / (place * (1 - place) * (high - low))
+    return tuple(low + (high - low) / (1 + math.exp(-(odds + side * shift))) for side in (-1, 1))
+
+
+def folded_normal_chance(reach, bias):
+    """Chance that a normal error of this bias stays within the reach."""
+    return NORMAL.cdf(reach - bias) - NORMAL.cdf(-reach - bias)
+
+
+def mixture_lower_bound(gains, scales, chance, steps=20_000):
+    """Smallest mean, on a fine grid, at which the average of the products of (1 + l x) / (1 + l v) is not above 1 / chance."""
+    top = max(gains)
+    for step in range(steps + 1):
+        v = top * step / steps
+        wealth = sum(math.prod((1 + scale * x) / (1 + scale * v) for x in gains) for scale in scales) / len(scales)
+        if wealth <= 1 / chance:
+            return v
+    return top

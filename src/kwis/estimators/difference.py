@@ -85,6 +85,7 @@ class Difference:
         """Difference of the two values; its standard error knows that the rows are shared."""
         a, b = self.first.estimate(sample.a), self.second.estimate(sample.b)
         influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
+        leverage = None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
         return Estimate(
             name=self.name,
             value=a.value - b.value,
@@ -92,6 +93,7 @@ class Difference:
             std_error=math.nan if influence is None else standard_error(influence, sample.group),
             effective_n=min(a.effective_n, b.effective_n),
             influence=influence,
+            leverage=leverage,
         )
 
     def resampled(self, sample: PairedSample, counts: Floats, *, influence: bool = False) -> Resamples:

@@ -72,9 +72,18 @@ def ratio_estimate(
         std_error=standard_error(influence, sample.group),
         effective_n=effective_size(statistics.applied[:, 0], sample.mass),
         influence=influence,
+        leverage=leverage(statistics.applied[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
         bandwidth=bandwidth,
         choice=choice,
     )
+
+
+def leverage(load: Floats, mass: Floats | None) -> Floats:
+    """Share of each row in the sum of ``load``, which is not 0 everywhere."""
+    share = load / load.max()  # sums of huge weights would overflow
+    if mass is not None:
+        share = share * (mass / mass.max())
+    return read_only(share / share.sum())
 
 
 def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influence: bool) -> Resamples:

@@ -22,7 +22,7 @@ from kwis.estimators.direct import DirectMethod
 from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.influence import standard_error
 from kwis.estimators.kernel_wis import KernelWIS
-from kwis.estimators.ratio import Rule
+from kwis.estimators.ratio import Rule, leverage
 from kwis.estimators.state_wis import StateWIS
 from kwis.outcome.sample import with_predictions
 from kwis.results import Estimate
@@ -88,6 +88,7 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
                 std_error=standard_error(influence, sample.group),
                 effective_n=effective,
                 influence=influence,
+                leverage=leverage(v[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
             )
 
         return [_with_direct(job, one(job, j)) for job, j in zip(jobs, place, strict=True)]

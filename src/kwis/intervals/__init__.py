@@ -3,7 +3,17 @@
 from kwis.intervals.bernstein import EmpiricalBernstein
 from kwis.intervals.bootstrap import Bootstrap
 from kwis.intervals.influence import InfluenceInterval
+from kwis.intervals.logarithmic import LogarithmicSmoothing
 from kwis.intervals.paired import difference
 from kwis.intervals.protocol import IntervalMethod
+from kwis.intervals.student import StudentInterval
 
-__all__ = ["Bootstrap", "InfluenceInterval", "EmpiricalBernstein", "difference", "IntervalMethod"]
+__all__ = [
+    "Bootstrap",
+    "InfluenceInterval",
+    "StudentInterval",
+    "EmpiricalBernstein",
+    "LogarithmicSmoothing",
+    "difference",
+    "IntervalMethod",
+]

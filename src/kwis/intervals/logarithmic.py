@@ -1,0 +1,97 @@
+"""Bounds that hold at every sample size and for any weights, made for choosing a policy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError, UnsupportedError
+from kwis.estimators.protocol import Estimator, S
+from kwis.estimators.vis import VIS
+from kwis.results import Interval
+from kwis.typing import Floats, Seed
+from kwis.weights import WeightedSample
+
+_SCALES = 2.0 ** np.arange(-14, 3)
+"""Strengths of the smoothing that are mixed, from nearly none at 16,000 rows to strong at a handful."""
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class LogarithmicSmoothing:
+    """Interval for the value from the logarithms of ``1 + l w r``, whose lower end holds for any sample size and any weights.
+
+    For gains ``x_i = w_i (r_i - low)`` with mean v, ``prod (1 + l x_i) / (1 + l v)`` has mean 1 for every ``l > 0``, and so has its
+    average over several l. By Markov's inequality it exceeds ``2 / (1 - level)`` with probability ``(1 - level) / 2`` at most: the lower
+    end is the smallest v at which it does not. Losses ``w_i (high - r_i)`` give the upper end in the same way. Unlike empirical
+    Bernstein it needs no bound on the weights, and logarithms tame the large ones (Sakhi et al. 2024; the average over l is the mixture
+    of Waudby-Smith and Ramdas 2024).
+
+    It takes the propensities to be right: the weights then have mean 1. For choosing among m policies take the one with the largest
+    lower end, at level ``1 - (1 - level) / m`` if all are to hold together.
+
+    Parameters
+    ----------
+    bounds
+        Range of the rewards, known beforehand.
+    """
+
+    bounds: Any = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        limits = np.asarray(self.bounds)
+        if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
+            raise InputError(f"`bounds` must be a pair (low, high) with low below high, got {self.bounds!r}")
+
+    def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
+        """Interval at the given level or above, around the value of VIS; ``rng`` is not used."""
+        level = check.level(level)
+        check.generator(rng)
+        low, high = (float(end) for end in self.bounds)
+        weight, reward = _clean(estimator, sample, low, high)
+        log_chance = math.log(2 / (1 - level))
+        span = high - low
+        gain = lower_bound(weight * ((reward - low) / span), log_chance)
+        loss = lower_bound(weight * ((high - reward) / span), log_chance)
+        value = VIS().estimate(sample).value if isinstance(sample, WeightedSample) else math.nan
+        ends = low + span * min(gain, 1.0), high - span * min(loss, 1.0)
+        return Interval(low=min(ends), high=max(ends), level=level, value=value, method="logarithmic-smoothing")
+
+
+def lower_bound(gains: Floats, log_chance: float) -> float:
+    """Number that the mean of what ``gains`` were drawn from, none below 0, falls short of with probability ``exp(-log_chance)`` at most."""
+    gains = np.minimum(gains, 1e300)  # less than was gained keeps the bound, and products stay finite
+    logs = np.log1p(np.multiply.outer(_SCALES, gains)).sum(axis=1)
+
+    def wealth(v: float) -> float:
+        each = logs - gains.size * np.log1p(_SCALES * v)
+        top = each.max()
+        return float(top + math.log(np.exp(each - top).mean()))
+
+    if wealth(0.0) <= log_chance:
+        return 0.0
+    below, above = 0.0, float(gains.max())  # at the largest gain every factor is 1 at most
+    for _ in range(_HALVINGS):
+        middle = (below + above) / 2
+        below, above = (middle, above) if wealth(middle) > log_chance else (below, middle)
+    return below
+
+
+def _clean(estimator: Any, sample: Any, low: float, high: float) -> tuple[Floats, Floats]:
+    """Weights and rewards, once it is clear that the bound applies to them."""
+    if not isinstance(estimator, VIS) or not isinstance(sample, WeightedSample):
+        name = getattr(estimator, "name", type(estimator).__name__)
+        raise UnsupportedError(f"`estimator` must be VIS for logarithmic smoothing, a mean of independent terms, got {name}")
+    check.two_draws(sample.n, None)
+    for name in ("group", "mass"):
+        if getattr(sample, name) is not None:
+            raise UnsupportedError(f"`sample` must have no `{name}` for logarithmic smoothing, whose rows are drawn alike")
+    outside = (sample.reward < low) | (sample.reward > high)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(f"`bounds` must hold for every `reward`, got {sample.reward[row]} outside [{low}, {high}] at row {row}")
+    return sample.weight, sample.reward

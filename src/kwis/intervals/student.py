@@ -1,0 +1,189 @@
+"""Intervals for small samples and heavy weights, from the influence function alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError, UnsupportedError
+from kwis.estimators.influence import draw_sums
+from kwis.estimators.protocol import Estimator, KernelEstimator, S
+from kwis.estimators.wis import WIS
+from kwis.results import Estimate, Interval
+from kwis.typing import Floats, Ints, Seed
+from kwis.weights import WeightedSample
+
+
+@dataclass(frozen=True, slots=True)
+class StudentInterval:
+    """Estimate plus and minus a Student quantile times a leave-one-out standard error, on the scale of the rewards' range.
+
+    As quick as the estimate, and it keeps its promise where a normal interval is too short:
+
+    - a heavy row draws the estimate to itself and so hides its own influence ``IF_i``; left out, with the share ``l_i`` it has in the
+      normaliser, it moves the estimate by ``IF_i / (n (1 - l_i))``, which is what the standard error is made of;
+    - weights leave ``1 / sum l_i^2`` effective rows, and the quantile is Student's with one degree of freedom less;
+    - a weighted mean of rewards lies within their range and is skewed near its ends, so the interval is made on the scale of
+      ``log((value - low) / (high - value))`` and never leaves the range.
+
+    Parameters
+    ----------
+    bounds
+        Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval is symmetric. It applies to
+        self-normalised estimates; others, and differences, are not bound to the range and get a symmetric interval.
+    bias_aware
+        For kernel estimators, widen by the bias that the bandwidth may have brought: what the estimate differs from WIS by, beyond chance.
+    model_error
+        Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see :func:`model_error`.
+    """
+
+    bounds: Any = "sample"
+    _: KW_ONLY
+    bias_aware: bool = True
+    model_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bounds, str):
+            check.one_of(self.bounds, "bounds", ("sample",))
+        elif self.bounds is not None:
+            limits = np.asarray(self.bounds)
+            if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
+                raise InputError(f'`bounds` must be a pair (low, high) with low below high, "sample" or None, got {self.bounds!r}')
+        if not (isinstance(self.model_error, int | float) and 0 <= self.model_error < math.inf):
+            raise InputError(f"`model_error` must be a number of at least 0, got {self.model_error!r}")
+
+    def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
+        """Interval at the given level; ``rng`` is not used."""
+        level = check.level(level)
+        check.generator(rng)
+        check.two_draws(sample.n, sample.group)
+        return self.interval_of(estimator.estimate(sample), estimator, sample, level)
+
+    def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval:
+        """The same for an estimate that was made before."""
+        if estimate.influence is None:
+            raise UnsupportedError(f"`estimator` must give influence for a Student interval, got none from {estimator.name}")
+        influence = estimate.influence[:, None]
+        leverage = np.full(influence.shape, 1 / sample.n) if estimate.leverage is None else estimate.leverage[:, None]
+        error = leave_one_out_error(influence, leverage, sample.group)
+        free = degrees_of_freedom(leverage, sample.group)
+        if math.isfinite(estimate.effective_n):
+            free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
+        low, high = student_ends(
+            np.array([estimate.value]),
+            np.hypot(error, self.model_error),
+            free,
+            level,
+            bounds=self._bounds(estimator, sample),
+            bias=self._bias(estimate, estimator, sample),
+        )
+        fixed = isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
+        return Interval(
+            low=float(low[0]),
+            high=float(high[0]),
+            level=level,
+            value=estimate.value,
+            method="student",
+            bandwidth="fixed" if fixed else None,
+        )
+
+    def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
+        if self.bounds is None or not getattr(estimator, "normalised", False) or not isinstance(sample, WeightedSample):
+            return None
+        low, high = (sample.reward.min(), sample.reward.max()) if isinstance(self.bounds, str) else self.bounds
+        return float(low), float(high)
+
+    def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
+        kernel = getattr(estimator, "normalised", False) and estimate.bandwidth is not None and isinstance(sample, WeightedSample)
+        if not (self.bias_aware and kernel) or estimate.influence is None:
+            return 0.0
+        whole = WIS().estimate(sample)
+        assert whole.influence is not None
+        apart = (estimate.influence - whole.influence)[:, None]
+        return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
+
+
+def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:
+    """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in turn."""
+    draws, shares = draw_sums(influence, group), draw_sums(leverage, group)
+    moves = draws / np.maximum(1 - shares, np.finfo(np.float64).eps) / influence.shape[0]
+    largest = np.abs(moves).max(axis=0)
+    scale = np.where(largest > 0, largest, 1.0)  # squares of huge moves would overflow
+    count = draws.shape[0]
+    return scale * np.sqrt(np.square(moves / scale).sum(axis=0) * (count - 1) / count)
+
+
+def degrees_of_freedom(leverage: Floats, group: Ints | None = None) -> Floats:
+    """One less than the effective number of rows (or groups), (T,), and never less than 1."""
+    return np.maximum(1 / np.square(draw_sums(leverage, group)).sum(axis=0) - 1, 1.0)
+
+
+def bias_beyond_chance(difference: Floats, influence: Floats, group: Ints | None = None) -> Floats:
+    """Size (T,) of differences beyond what chance explains: ``sqrt(max(d^2 - variance of d, 0))`` with influence (n, T) of d."""
+    error = leave_one_out_error(influence, np.full(influence.shape, 1 / influence.shape[0]), group)
+    return np.sqrt(np.maximum(np.abs(difference) - error, 0.0) * (np.abs(difference) + error))
+
+
+def model_error(values: Floats) -> Floats:
+    """Standard error (T,) that a fitted model adds, from the estimates (K, T) with the model fitted without each of K parts of its data."""
+    count = values.shape[0]
+    return np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=0) * (count - 1) / count)
+
+
+def student_ends(
+    value: Floats,
+    std_error: Floats,
+    freedom: Floats,
+    level: float,
+    *,
+    bounds: tuple[float, float] | None = None,
+    bias: Floats | float = 0.0,
+) -> tuple[Floats, Floats]:
+    """Ends (T,) of T intervals from values, standard errors and degrees of freedom (T,).
+
+    Parameters
+    ----------
+    bounds
+        Range of the values, which the intervals then respect; one at the very end of it reaches as far as the chance of having seen
+        nothing else allows.
+    bias
+        Largest bias to allow for: the reach covers a normal error with any bias up to it.
+    """
+    from scipy.special import stdtrit
+
+    tail = (1 + level) / 2
+    quantile = stdtrit(freedom, tail)
+    reach = quantile * std_error * _bias_factor(bias, std_error, level)
+    if bounds is None or not bounds[0] < bounds[1]:
+        return value - reach, value + reach
+    low, high = bounds
+    share = np.clip((value - low) / (high - low), 0.0, 1.0)
+    slack = share * (1 - share) * (high - low)
+    inside = slack > 0
+    shift = np.divide(reach, slack, out=np.zeros_like(slack), where=inside)
+    unseen = 1 - (1 - tail) ** (1 / (freedom + 1))  # Clopper and Pearson's end where all rows drawn agree
+    lows = np.where(inside, _moved(share, -shift), np.where(share >= 1, 1 - unseen, 0.0))
+    highs = np.where(inside, _moved(share, shift), np.where(share <= 0, unseen, 1.0))
+    return low + lows * (high - low), low + highs * (high - low)
+
+
+def _moved(share: Floats, shift: Floats) -> Floats:
+    """The share whose log odds are higher by ``shift``."""
+    grow = np.exp(-np.abs(shift))
+    return np.where(shift >= 0, share / (share + (1 - share) * grow), share * grow / (share * grow + 1 - share))
+
+
+def _bias_factor(bias: Floats | float, std_error: Floats, level: float) -> Floats:
+    """How much longer an interval has to be to hold a normal error of any bias up to ``bias``."""
+    from scipy.special import chndtrix
+
+    ratio = np.divide(bias, std_error, out=np.zeros_like(std_error), where=std_error > 0)
+    plain = math.sqrt(chndtrix(level, 1.0, 0.0))
+    far = 20.0  # beyond, one tail alone counts
+    one_sided = math.sqrt(chndtrix(2 * level - 1, 1.0, 0.0)) if level > 0.5 else 0.0
+    near = np.sqrt(chndtrix(level, 1.0, np.square(np.minimum(ratio, far))))
+    return np.where(ratio > far, ratio + one_sided, near) / plain
