@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwis.cli.paper_task import kind_of, task_of
+from kwis.cli.paper_task import kind_of, parts_of, task_of
 from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ Settings = Annotated[
         "--setting",
         metavar="SETTING",
         show_default=False,
-        help="oracle, non-oracle, continuous, learnt-oracle, learnt-non-oracle; or, past the paper, deterministic, neural, fitted, rounded, "
-        "stale, tempered, dropped-covariate, kernels. Repeat for several. Default: all of the paper.",
+        help="oracle, non-oracle, continuous, learnt-oracle, learnt-non-oracle; or, past the paper, deterministic, neural, fitted, "
+        "rounded, stale, tempered, dropped-covariate, kernels. Repeat for several. Default: all of the paper.",
     ),
 ]
 StorePath = Annotated[Path, typer.Option("--store", metavar="PATH", help="File that keeps the results; a run resumes from it.")]
@@ -69,6 +70,19 @@ def run(
         list[str] | None,
         typer.Option("--estimator", metavar="MODULE:NAME", show_default=False, help="An estimator of one's own, as a further column."),
     ] = None,
+    pipelines: Annotated[
+        str | None,
+        typer.Option(
+            "--pipelines",
+            metavar="PARTS",
+            show_default=False,
+            help="Then also repair, reward models and recommendation (main), parts of the repair (ablation), other bandwidths "
+            "(bandwidths), other kernels (kernels), separated by commas; or all.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        int, typer.Option("--pairs", metavar="N", min=0, help="Pairs of logging and behaviour policy per dataset and setting; 0 for all.")
+    ] = 0,
     label: Label = None,
     left_out: LeftOut = False,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, show_default=False, help="Threads. Default: all cores.")] = None,
@@ -79,8 +93,11 @@ def run(
     Exits with 1 if any experiment failed; failed ones are tried again by the next run.
     """
     with clear_errors():
-        task = task_of(dataset, setting, label, left_out, bootstrap, kind_of(per_feature), sample, estimator or [], jobs)
-        summary = _run(task, store)
+        parts = parts_of(pipelines)
+        task = replace(
+            task_of(dataset, setting, label, left_out, bootstrap, kind_of(per_feature), sample, estimator or [], jobs), pairs=pairs
+        )
+        summary = _run(task, parts, store)
     counts = f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
     print(f"{counts}; {summary.seconds:.1f} s; {store}")
     if summary.failed:
@@ -110,13 +127,15 @@ def tables(
     """Write every table, each number beside the published one, as CSV, Markdown and LaTeX."""
     with clear_errors():
         from kwis.errors import InputError
+        from kwis.paper.beyond.tables import further_tables
         from kwis.paper.tables import WRITERS, all_tables, write_all
 
         formats = [name.strip() for name in format.split(",") if name.strip()]
         unknown = [name for name in formats if name not in WRITERS]
         if unknown or not formats:
             raise InputError(f"`format` must be among {', '.join(WRITERS)}, got {format!r}")
-        written = write_all(all_tables(_results(source)), out, formats)
+        results = _results(source)
+        written = write_all([*all_tables(results), *further_tables(results)], out, formats)
     print(f"{len(written)} files in {out}")
 
 
@@ -127,9 +146,11 @@ def figures(
 ) -> None:
     """Write every figure as SVG, drawn from stored results only."""
     with clear_errors():
+        from kwis.paper.beyond.figures import further_figures
         from kwis.paper.figures import all_figures, write_all
 
-        made = all_figures(_results(source))
+        results = _results(source)
+        made = [*all_figures(results), *further_figures(results)]
         written = write_all(made, out)
     for figure in made:
         if not figure.panels:
@@ -159,6 +180,29 @@ def report(
 
 
 @app.command()
+def beyond(
+    source: Source = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", show_default=False, help="Also the whole story, as Markdown.")
+    ] = None,
+) -> None:
+    """Say what was aimed for past the paper and what the stored results show. Exits with 1 if anything was missed."""
+    with clear_errors():
+        from kwis.paper.beyond.checks import REPORTED, goals
+        from kwis.paper.beyond.page import as_page
+
+        results = _results(source)
+        found = goals(results)
+        if out is not None:
+            out.write_text(as_page(results), encoding="utf-8")
+    words = {True: "yes", False: "NO", None: "–"}
+    for goal in found:
+        print(f"{goal.number:<3} {words[goal.met]:<4} {goal.name}: {goal.figures}")
+    if any(goal.met is False and goal.number != REPORTED for goal in found):
+        raise typer.Exit(GATE_FAILED)
+
+
+@app.command()
 def export(
     store: Annotated[
         list[Path] | None,
@@ -174,7 +218,6 @@ def export(
 ) -> None:
     """Write compact results, fit to be committed, from which tables, figures and page can be made without the store."""
     with clear_errors():
-        from dataclasses import replace
         from importlib import metadata
 
         from kwis.paper import archive
@@ -186,12 +229,17 @@ def export(
     print(f"{len(results.cells):,} experiments in {out}, {size / 1e6:.1f} MB")
 
 
-def _run(task: Task, store: Path) -> Summary:
+def _run(task: Task, parts: tuple[str, ...], store: Path) -> Summary:
     from kwis.paper.runner import run as run_task
     from kwis.paper.store import Store
 
     with Store(store) as opened:
-        return run_task(opened, task)
+        plain = run_task(opened, task)
+        if not parts:
+            return plain
+        from kwis.paper.beyond.runner import run_pipelines
+
+        return plain.plus(run_pipelines(opened, task, parts))
 
 
 def _show_status(task: Task, store: Path) -> int:

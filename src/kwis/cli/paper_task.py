@@ -51,6 +51,18 @@ def kind_of(name: str | None) -> str | None:
     return None if name is None else KINDS[name]
 
 
+def parts_of(names: str | None) -> tuple[str, ...]:
+    """Parts of the pipelines that were named, in the order they are run."""
+    from kwis.errors import InputError
+    from kwis.paper.beyond.columns import PARTS
+
+    wanted = tuple(PARTS) if names == "all" else _split([] if names is None else [names])
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown:
+        raise InputError(f"`pipelines` must be all or among {', '.join(PARTS)}, got {unknown[0]!r}")
+    return tuple(name for name in PARTS if name in wanted)
+
+
 def _split(values: list[str] | None) -> tuple[str, ...]:
     """Repeated options and lists separated by commas, alike."""
     return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())

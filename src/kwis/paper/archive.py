@@ -5,6 +5,8 @@
     manifest.json                  command and version that made them, design, failures, timings
     cells.csv.gz                   one line per cell: policies, bucket, truths, bandwidths
     estimates-<setting>.csv.gz     one line per cell and estimator: errors against both truths, coverage counts
+    intervals.csv.gz               one line per cell, estimator and method of a pipeline's interval: coverage counts, widths
+    measures.csv.gz                one line per cell and measure
     curves.json.gz                 curves of training, continuous rewards, sample pictures
 """
 
@@ -14,7 +16,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TypeVar
@@ -22,8 +24,20 @@ from typing import TypeVar
 import numpy as np
 
 from kwis.errors import InputError
-from kwis.paper.records import CellFacts
-from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Provenance, Results, Timing, place_of, read_store, short
+from kwis.paper.records import CellFacts, Measure
+from kwis.paper.results import (
+    ChosenBandwidth,
+    Covered,
+    Failure,
+    Outcome,
+    Provenance,
+    Results,
+    Spanned,
+    Timing,
+    place_of,
+    read_store,
+    short,
+)
 from kwis.paper.simulate import Design
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
@@ -36,6 +50,7 @@ _COUNTS = ("influence_published", "influence_expected", "bootstrap_published", "
 _BANDWIDTH = tuple(field.name for field in fields(ChosenBandwidth))
 Record = Mapping[str, str]
 Kept = TypeVar("Kept")
+Name = TypeVar("Name", bound=Hashable)
 
 
 def load(path: Path | str) -> Results:
@@ -59,24 +74,28 @@ def merge(parts: Sequence[Results]) -> Results:
 def _joined(first: Results, second: Results) -> Results:
     places = {(facts.dataset, facts.setting) for facts in second.cells.values()}
     kept = {key: facts for key, facts in first.cells.items() if (facts.dataset, facts.setting) not in places}
-    names = dict.fromkeys([*first.outcomes, *second.outcomes])
-    kinds = dict.fromkeys([*first.bandwidths, *second.bandwidths])
     continuous = any(facts.setting == "continuous" for facts in second.cells.values())
     return replace(
         second,
         design=second.design if continuous else first.design,
         cells=dict(sorted((kept | dict(second.cells)).items(), key=lambda item: place_of(item[1]))),
-        outcomes={name: _kept(first.outcomes.get(name, {}), kept) | dict(second.outcomes.get(name, {})) for name in names},
-        bandwidths={kind: _kept(first.bandwidths.get(kind, {}), kept) | dict(second.bandwidths.get(kind, {})) for kind in kinds},
+        outcomes=_merged(first.outcomes, second.outcomes, kept),
+        bandwidths=_merged(first.bandwidths, second.bandwidths, kept),
         curves=dict(first.curves) | dict(second.curves),
         timings=(*(timing for timing in first.timings if (timing.dataset, timing.setting) not in places), *second.timings),
         failures=(*first.failures, *second.failures),
+        intervals=_merged(first.intervals, second.intervals, kept),
+        measures=_merged(first.measures, second.measures, kept),
         replicates=max(first.replicates, second.replicates),
     )
 
 
-def _kept(found: Mapping[str, Kept], keys: Container[str]) -> dict[str, Kept]:
-    return {key: one for key, one in found.items() if key in keys}
+def _merged(
+    first: Mapping[Name, Mapping[str, Kept]], second: Mapping[Name, Mapping[str, Kept]], keys: Container[str]
+) -> dict[Name, dict[str, Kept]]:
+    """By name, what the first part has of the cells kept, and all of the second."""
+    named = dict.fromkeys([*first, *second])
+    return {name: {key: one for key, one in first.get(name, {}).items() if key in keys} | dict(second.get(name, {})) for name in named}
 
 
 def write(results: Results, folder: Path | str) -> Path:
@@ -92,6 +111,13 @@ def write(results: Results, folder: Path | str) -> Path:
     for setting in settings:
         lines = _estimate_lines(results, setting, number)
         _write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
+    widths = [f"width_{level:g}" for level in LEVELS]
+    _write_csv(
+        target / "intervals.csv.gz",
+        ("cell", "estimator", "method", "covered_published", "covered_expected", *widths),
+        _interval_lines(results, number),
+    )
+    _write_csv(target / "measures.csv.gz", ("cell", "name", "value", "words"), _measure_lines(results, number))
     curves = {"/".join(key): [short(value, 6) for value in values] for key, values in results.curves.items()}
     _write_gz(target / "curves.json.gz", json.dumps(curves, separators=(",", ":")))
     manifest = {
@@ -124,6 +150,7 @@ def read(folder: Path) -> Results:
     bandwidths: dict[str, dict[str, ChosenBandwidth]] = {}
     for row in _read_csv(folder / "bandwidths.csv.gz"):
         bandwidths.setdefault(row["kind"], {})[facts[int(row["cell"])].key] = _chosen(row)
+    keys = [one.key for one in facts]
     return Results(
         design=Design(**manifest["design"]),
         cells={one.key: one for one in facts},
@@ -134,6 +161,8 @@ def read(folder: Path) -> Results:
         failures=tuple(Failure(**one) for one in manifest["failures"]),
         replicates=manifest["replicates"],
         provenance=Provenance(command=manifest["command"], version=manifest["version"]),
+        intervals=_intervals(folder / "intervals.csv.gz", keys),
+        measures=_measures(folder / "measures.csv.gz", keys),
     )
 
 
@@ -153,6 +182,38 @@ def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[li
             if key in found:
                 one = found[key]
                 yield [place, kind, short(one.mean), short(one.std), one.features, one.evaluations]
+
+
+def _interval_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
+    for (estimator, method), found in results.intervals.items():
+        for key, place in number.items():
+            if key in found:
+                one = found[key]
+                yield [place, estimator, method, *_both(one.covered), *one.width]
+
+
+def _measure_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
+    for name, found in results.measures.items():
+        for key, place in number.items():
+            if key in found:
+                yield [place, name, found[key].value, found[key].words]
+
+
+def _intervals(path: Path, keys: Sequence[str]) -> dict[tuple[str, str], dict[str, Spanned]]:
+    found: dict[tuple[str, str], dict[str, Spanned]] = {}
+    for row in _read_csv(path) if path.is_file() else ():  # results of the paper's estimators alone have none
+        covered = Covered(_unpacked(row["covered_published"]), _unpacked(row["covered_expected"]))
+        width = tuple(float(row[f"width_{level:g}"]) for level in LEVELS)
+        found.setdefault((row["estimator"], row["method"]), {})[keys[int(row["cell"])]] = Spanned(covered, width)
+    return found
+
+
+def _measures(path: Path, keys: Sequence[str]) -> dict[str, dict[str, Measure]]:
+    found: dict[str, dict[str, Measure]] = {}
+    for row in _read_csv(path) if path.is_file() else ():
+        one = Measure(name=row["name"], value=float(row["value"]), words=row["words"])
+        found.setdefault(row["name"], {})[keys[int(row["cell"])]] = one
+    return found
 
 
 def _both(covered: Covered | None) -> tuple[str, str]:

@@ -7,7 +7,7 @@ which a test compares one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,10 +42,21 @@ class TestSetEstimates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Influenced:
-    """Estimates on each test set with the influence ``(n, test_sets)`` of every row on them."""
+    """Estimates on each test set with the influence ``(n, test_sets)`` of every row on them.
+
+    Attributes
+    ----------
+    applied
+        ``(n, test_sets)`` weights applied to the rewards; None where all rows count alike.
+    normalised, shifted
+        Whether the estimate divides by their sum, and whether something was added to it.
+    """
 
     value: Floats
     influence: Floats
+    applied: Floats | None = None
+    normalised: bool = False
+    shifted: bool = False
     kernel_average: float | None = None
 
     @property
@@ -55,10 +66,8 @@ class Influenced:
         return TestSetEstimates(value=self.value, std_error=error, kernel_average=self.kernel_average)
 
     def plus(self, other: Influenced) -> Influenced:
-        """The sum of two estimates."""
-        return Influenced(
-            value=self.value + other.value, influence=self.influence + other.influence, kernel_average=other.kernel_average
-        )
+        """The sum of two estimates, with the weights of the other."""
+        return replace(other, value=self.value + other.value, influence=self.influence + other.influence, shifted=True)
 
 
 def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, TestSetEstimates]:
@@ -87,7 +96,7 @@ def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list
     has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so two per reward and two for
     the normaliser serve all.
     """
-    n, sets = weight.shape
+    n = weight.shape[0]
     around = sums(np.concatenate([np.ones((n, 1)), weight], axis=1))
     count, mass = around[:, :1], around[:, 1:]
     applied = safe_ratio(weight * count, np.broadcast_to(mass, weight.shape))
@@ -103,23 +112,24 @@ def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list
         relative = (earned - ratio * applied + pull - ratio * reactions[-1]) / load
         found.append(
             (
-                Influenced(value=plain, influence=earned + pull - plain, kernel_average=average),
-                Influenced(value=ratio, influence=relative, kernel_average=average),
+                Influenced(value=plain, influence=earned + pull - plain, applied=applied, kernel_average=average),
+                Influenced(value=ratio, influence=relative, applied=applied, normalised=True, kernel_average=average),
             )
         )
     return found
 
 
-def mean_of(terms: Floats) -> Influenced:
+def mean_of(terms: Floats, applied: Floats | None = None) -> Influenced:
     """Means of terms ``(n, test_sets)``."""
     value = terms.mean(axis=0)
-    return Influenced(value=value, influence=terms - value)
+    return Influenced(value=value, influence=terms - value, applied=applied)
 
 
 def ratio_of(weight: Floats, reward: Floats) -> Influenced:
     """Weighted means of the rewards."""
     value = (weight * reward).sum(axis=0) / weight.sum(axis=0)
-    return Influenced(value=value, influence=weight * (reward - value) / weight.mean(axis=0))
+    influence = weight * (reward - value) / weight.mean(axis=0)
+    return Influenced(value=value, influence=influence, applied=weight, normalised=True)
 
 
 Resampled = Callable[[Floats], Floats]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kwis.paper import published
+from kwis.paper.beyond.columns import PIPELINES
 from kwis.paper.estimates import PER_FEATURE
 from kwis.paper.records import CellFacts
 from kwis.paper.results import Results
@@ -45,6 +46,6 @@ def overall_rows(results: Results) -> list[OverallRow]:
 
 def extra_estimators(results: Results) -> dict[str, str]:
     """Ours that the paper has not, and those a user added."""
-    known = {*ESTIMATORS, *OURS}
+    known = {*ESTIMATORS, *OURS, *PIPELINES}
     own = {name: name for name in results.outcomes if name not in known and not name.startswith(PER_FEATURE)}
     return OURS | own

@@ -14,9 +14,12 @@ from string import Template
 from kwis.errors import InputError
 from kwis.paper import expected, layout
 from kwis.paper.agreement import Check, checks, incomplete
+from kwis.paper.beyond import page as story
+from kwis.paper.beyond.summary import settings_of
 from kwis.paper.contents import Item, contents
 from kwis.paper.figures import Figure, all_figures
 from kwis.paper.figures.style import sheet
+from kwis.paper.further import FURTHER
 from kwis.paper.grid import SETTINGS
 from kwis.paper.results import TRUTHS, Results
 from kwis.paper.summaries import notes_of
@@ -71,9 +74,10 @@ def _body(results: Results) -> Markup:
     sections = [
         _summary(results, made, tables),
         _list(contents(tables, figures)),
-        layout.filters(_datasets(tables), SETTINGS, TRUTHS),
+        layout.filters(_datasets(tables), [*SETTINGS, *_further(results)], TRUTHS),
         *(_section(key, title, starts, tables, figures) for key, title, starts in _SECTIONS),
         _expected(results),
+        *([_beyond(results)] if settings_of(results) else []),
     ]
     return joined((_header(results, made), element("main", *sections), _footer(results)))
 
@@ -84,6 +88,7 @@ def _header(results: Results, made: Sequence[Check]) -> Markup:
         ("contents", "Contents"),
         *((key, title) for key, title, _ in _SECTIONS),
         ("expected-truth", "Expected truth"),
+        *([("past-the-paper", "Past the paper")] if settings_of(results) else []),
     ]
     return element(
         "header",
@@ -162,6 +167,11 @@ def _datasets(tables: Iterable[Table]) -> list[str]:
     return sorted({line.dataset for table in tables for line in table.lines if line.dataset})
 
 
+def _further(results: Results) -> list[str]:
+    """Settings past the paper that have results."""
+    return [setting for setting in FURTHER if results.chosen(setting)]
+
+
 def _section(key: str, title: str, starts: tuple[str, ...], tables: Sequence[Table], figures: Sequence[Figure]) -> Markup:
     shown = [layout.figure_block(figure) for figure in figures if figure.key.startswith(starts)]
     listed = [layout.table_block(table) for table in tables if table.key.startswith(starts)]
@@ -175,6 +185,16 @@ def _expected(results: Results) -> Markup:
         nodes += [layout.table_block(table) for table in part.tables]
     lead = element("p", expected.INTRODUCTION, class_="lead")
     return element("section", element("h2", "The expected truth"), lead, *nodes, id="expected-truth")
+
+
+def _beyond(results: Results) -> Markup:
+    nodes: list[Markup] = []
+    for part in story.chapters(results):
+        nodes.append(element("div", element("h3", part.title), *(element("p", words) for words in part.paragraphs), class_="block"))
+        nodes += [layout.table_block(table) for table in part.tables]
+        nodes += [layout.figure_block(figure) for figure in part.figures]
+    lead = element("p", story.INTRODUCTION, class_="lead")
+    return element("section", element("h2", "Past the paper"), lead, *nodes, id="past-the-paper")
 
 
 def _footer(results: Results) -> Markup:

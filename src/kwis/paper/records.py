@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kwis.paper.estimates import TestSetEstimates
 from kwis.paper.grid import Cell
 from kwis.paper.simulate import Experiment
 from kwis.typing import Floats
@@ -30,6 +31,32 @@ class StoredEstimate:
     std_error: Floats | None
     kernel_average: float | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Something measured on a cell beside its estimates: a number, words, or both."""
+
+    name: str
+    value: float
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PipelineResults:
+    """What the pipelines found on one cell.
+
+    Attributes
+    ----------
+    estimates
+        By name.
+    intervals
+        Estimator, method and ends ``(levels, 2, test_sets)``.
+    """
+
+    estimates: tuple[tuple[str, TestSetEstimates], ...]
+    intervals: tuple[tuple[str, str, Floats], ...] = ()
+    measures: tuple[Measure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

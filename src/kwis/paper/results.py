@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from kwis.errors import InputError
-from kwis.paper.records import CellFacts, StoredEstimate
+from kwis.paper.records import CellFacts, Measure, StoredEstimate
 from kwis.paper.simulate import Design
 from kwis.paper.store import LEVELS, Store
 from kwis.typing import Floats
@@ -61,6 +61,14 @@ class Outcome:
 
     def covered(self, kind: IntervalKind) -> Covered | None:
         return self.influence if kind == "influence" else self.bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Spanned:
+    """Intervals of one cell by one method: test sets covered, and mean width per level."""
+
+    covered: Covered
+    width: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +128,10 @@ class Results:
         By dataset and name.
     replicates
         Resamples of the bootstrap intervals, 0 if there are none.
+    intervals
+        Those of pipelines, by estimator and method, then by the key of the cell.
+    measures
+        By name, then by the key of the cell.
     """
 
     design: Design
@@ -131,6 +143,8 @@ class Results:
     failures: tuple[Failure, ...] = ()
     replicates: int = 0
     provenance: Provenance = Provenance()
+    intervals: Mapping[tuple[str, str], Mapping[str, Spanned]] = field(default_factory=dict)
+    measures: Mapping[str, Mapping[str, Measure]] = field(default_factory=dict)
 
     def chosen(self, setting: str, dataset: str | None = None) -> list[CellFacts]:
         """Cells of a setting, and of a dataset if one is named."""
@@ -177,6 +191,8 @@ def read_store(path: Path | str) -> Results:
             ),
             failures=tuple(Failure(*row) for row in store.failures()),
             replicates=store.replicates(),
+            intervals=_intervals(store, cells),
+            measures=_measures(store),
         )
 
 
@@ -231,6 +247,24 @@ def _covered(low: Floats, high: Floats, truths: Floats) -> list[Covered]:
     """Counts from interval ends ``(cells, levels, test_sets)`` and truths ``(cells, 2)``."""
     inside = [((low <= truth) & (truth <= high)).sum(axis=2).tolist() for truth in (truths[:, 0, None, None], truths[:, 1, None, None])]
     return [Covered(tuple(published), tuple(expected)) for published, expected in zip(*inside, strict=True)]
+
+
+def _intervals(store: Store, cells: Mapping[str, CellFacts]) -> dict[tuple[str, str], dict[str, Spanned]]:
+    found: dict[tuple[str, str], dict[str, Spanned]] = {}
+    for key, estimator, method, ends in store.intervals():
+        if key in cells:
+            truths = np.array([[cells[key].truth_published, cells[key].truth_expected]])
+            covered = _covered(ends[None, :, 0], ends[None, :, 1], truths)[0]
+            width = tuple(short(value, 5) for value in (ends[:, 1] - ends[:, 0]).mean(axis=1))
+            found.setdefault((estimator, method), {})[key] = Spanned(covered, width)
+    return found
+
+
+def _measures(store: Store) -> dict[str, dict[str, Measure]]:
+    found: dict[str, dict[str, Measure]] = {}
+    for key, one in store.measures():
+        found.setdefault(one.name, {})[key] = Measure(name=one.name, value=short(one.value, 5), words=one.words)
+    return found
 
 
 def _bandwidths(store: Store, kind: str) -> dict[str, ChosenBandwidth]:

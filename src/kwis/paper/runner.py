@@ -15,18 +15,20 @@ from typing import TextIO
 from kwis.errors import InputError
 from kwis.estimators import Estimator
 from kwis.paper import stages
+from kwis.paper.catalogue import DatasetSpec
 from kwis.paper.datasets import Dataset, load
 from kwis.paper.estimates import PER_FEATURE, PLAIN, SHARED
 from kwis.paper.grid import SETTINGS, Cell, dataset_cells
 from kwis.paper.progress import Progress
 from kwis.paper.records import CellFacts, StoredBandwidth
+from kwis.paper.sample import whole_pairs
 from kwis.paper.simulate import Laboratory
 from kwis.paper.store import Store
 from kwis.smoothing.threads import default_threads, engine
 from kwis.typing import Bandwidth
 from kwis.weights import WeightedSample
 
-_BATCH = 256  # weight vectors that share passes over the training contexts
+BATCH = 256  # weight vectors that share passes over the training contexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,9 @@ class Task:
         Bootstrap resamples; 0 for none.
     per_feature
         ``per-feature`` or ``per-feature-plain`` bandwidths instead of shared ones, for the cells ``only`` (all if None).
+    pairs
+        Take so many pairs of logging and behaviour policy from each dataset and setting, with all their cells; 0 for all. Bandwidths
+        are chosen for batches of the cells taken, so they agree with those of a whole run to the tolerance of the search only.
     threads
         Threads of the engine; all cores if None.
     """
@@ -59,6 +64,7 @@ class Task:
     replicates: int = 0
     per_feature: str | None = None
     only: frozenset[str] | None = None
+    pairs: int = 0
     threads: int | None = None
 
     @property
@@ -78,9 +84,20 @@ class Summary:
     failed: int
     seconds: float
 
+    def plus(self, other: Summary) -> Summary:
+        """Both runs taken together."""
+        return Summary(
+            finished=self.finished + other.finished,
+            skipped=self.skipped + other.skipped,
+            failed=self.failed + other.failed,
+            seconds=self.seconds + other.seconds,
+        )
+
 
 @dataclass(slots=True)
-class _Tally:
+class Tally:
+    """What a run has done so far."""
+
     finished: int = 0
     failed: set[str] = field(default_factory=set)
 
@@ -106,11 +123,11 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     """Run every cell of the task that has no results yet; failed ones are tried again."""
     start = time.monotonic()
     datasets = [load(name, label=task.label) for name in task.datasets]
-    plan = [(dataset, setting, _cells(dataset, setting, task)) for dataset in datasets for setting in task.settings]
+    plan = [(dataset, setting, cells_of(dataset, setting, task)) for dataset in datasets for setting in task.settings]
     pending = _pending(store, task, (cell for _, _, cells in plan for cell in cells))
     total = sum(len(cells) for _, _, cells in plan)
     progress = Progress(len(pending), stream)
-    tally = _Tally()
+    tally = Tally()
     with engine(task.threads):
         for dataset in datasets:
             laboratory = Laboratory(dataset, store.design)
@@ -122,9 +139,10 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     return Summary(finished=tally.finished, skipped=total - len(pending), failed=len(tally.failed), seconds=time.monotonic() - start)
 
 
-def _cells(dataset: Dataset, setting: str, task: Task) -> list[Cell]:
-    cells = dataset_cells(dataset.name, dataset.faulty, [setting])
-    return [cell for cell in cells if task.left_out or not cell.left_out]
+def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[Cell]:
+    """Cells of a task in one dataset and setting."""
+    cells = [cell for cell in dataset_cells(dataset.name, dataset.faulty, [setting]) if task.left_out or not cell.left_out]
+    return whole_pairs(cells, task.pairs) if task.pairs else cells
 
 
 def _pending(store: Store, task: Task, cells: Iterable[Cell]) -> set[str]:
@@ -153,10 +171,10 @@ class _Setting:
     setting: str
     pending: set[str]
     progress: Progress
-    tally: _Tally
+    tally: Tally
 
     def run(self, cells: Sequence[Cell]) -> None:
-        for batch in (cells[start : start + _BATCH] for start in range(0, len(cells), _BATCH)):
+        for batch in (cells[start : start + BATCH] for start in range(0, len(cells), BATCH)):
             todo = [cell for cell in batch if cell.key in self.pending]
             if not todo:
                 continue

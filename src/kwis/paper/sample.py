@@ -19,6 +19,14 @@ def bandwidth_sample(per_row: int = 20) -> frozenset[str]:
     return frozenset(key for members in rows.values() for key in stratified(members, per_row))
 
 
+def whole_pairs(members: Iterable[Cell], count: int) -> list[Cell]:
+    """All cells of ``count`` pairs of logging and behaviour policy; which ones follows from their names, the order stays."""
+    everything = list(members)
+    pairs = dict.fromkeys((cell.dataset, cell.setting, cell.logging.name, cell.behaviour.name) for cell in everything)
+    drawn = set(sorted(pairs, key=lambda pair: names.content_key("pairs", *pair))[:count])
+    return [cell for cell in everything if (cell.dataset, cell.setting, cell.logging.name, cell.behaviour.name) in drawn]
+
+
 def stratified(members: Iterable[Cell], count: int) -> list[str]:
     """Keys of at least ``count`` cells, each policy type with its share rounded up; which ones follows from their names."""
     strata: dict[str, list[Cell]] = {}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kwis.paper.catalogue import SPECS
 from kwis.paper.datasets import load
-from kwis.paper.grid import Cell, dataset_cells
-from kwis.paper.runner import Task
+from kwis.paper.grid import Cell
+from kwis.paper.runner import Task, cells_of
 from kwis.paper.store import Store
 
 
@@ -46,7 +46,7 @@ def _parts(task: Task) -> list[tuple[str, str, list[Cell]]]:
         # Datasets of the paper are known by name; a table of one's own must be read to know its name and classes.
         known = SPECS[name] if task.label is None and name in SPECS else load(name, label=task.label)
         for setting in task.settings:
-            cells = [cell for cell in dataset_cells(known.name, known.faulty, [setting]) if task.left_out or not cell.left_out]
+            cells = cells_of(known, setting, task)
             if cells:
                 parts.append((known.name, setting, cells))
     return parts

@@ -1,13 +1,14 @@
 """Results in an embedded SQLite file: resumable, idempotent, never half written.
 
 One row per cell with its facts, one per chosen bandwidth, and one per cell and estimator with the estimates on all test sets (arrays as
-little-endian float64). Every write is one transaction, so a killed run leaves whole rows or none. A failed estimate is a row
-with its error.
+little-endian float64); pipelines add intervals and measures of the cell. Every write is one transaction, so a killed run leaves whole
+rows or none. A failed estimate is a row with its error.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -18,7 +19,7 @@ import numpy as np
 
 from kwis.errors import InputError
 from kwis.paper.estimates import TestSetEstimates
-from kwis.paper.records import CellFacts, StoredBandwidth, StoredEstimate
+from kwis.paper.records import CellFacts, Measure, PipelineResults, StoredBandwidth, StoredEstimate
 from kwis.paper.simulate import Design
 from kwis.typing import Floats
 
@@ -41,6 +42,10 @@ create table if not exists estimates (
 create table if not exists bootstraps (
     key text, estimator text, replicates integer not null, ends blob not null, primary key (key, estimator)
 ) without rowid;
+create table if not exists intervals (
+    key text, estimator text, method text, ends blob not null, primary key (key, estimator, method)
+) without rowid;
+create table if not exists measures (key text, name text, value real, words text, primary key (key, name)) without rowid;
 create table if not exists curves (dataset text, name text, value blob not null, primary key (dataset, name)) without rowid;
 create table if not exists timings (
     id integer primary key, dataset text not null, setting text not null, stage text not null, cells integer not null,
@@ -134,6 +139,25 @@ class Store:
         """Keep interval ends (levels, 2, test_sets) of a cell."""
         with self._transaction():
             self._put("bootstraps", [(key, name, replicates, _blob(values)) for name, values in ends])
+
+    def save_pipelines(self, facts: CellFacts, results: PipelineResults) -> None:
+        """Keep a cell, its estimates, intervals and measures, all or none."""
+        estimates = [(facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None) for name, one in results.estimates]
+        with self._transaction():
+            self._put("cells", [tuple(asdict(facts).values())])
+            self._put("estimates", estimates)
+            self._put("intervals", [(facts.key, name, method, _blob(ends)) for name, method, ends in results.intervals])
+            self._put("measures", [(facts.key, one.name, one.value, one.words) for one in results.measures])
+
+    def intervals(self) -> Iterator[tuple[str, str, str, Floats]]:
+        """Key, estimator, method and ends (levels, 2, test_sets) of every interval kept by a pipeline."""
+        for key, estimator, method, ends in self._connection.execute("select * from intervals order by estimator, method, key"):
+            yield key, estimator, method, _array(ends).reshape(len(LEVELS), 2, -1)
+
+    def measures(self) -> Iterator[tuple[str, Measure]]:
+        """Key of the cell and measure, by the name of the measure."""
+        for key, name, value, words in self._connection.execute("select key, name, value, words from measures order by name, key"):
+            yield key, Measure(name=name, value=math.nan if value is None else value, words=words)
 
     def save_curve(self, dataset: str, name: str, values: Floats) -> None:
         """Keep a curve of training, for the figures."""

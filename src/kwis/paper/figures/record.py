@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from kwis.paper.figures.boxes import Boxes, boxes
 from kwis.paper.figures.grids import Heatmap, Pictures, heatmap, pictures
+from kwis.paper.figures.lines import Lines, lines
 from kwis.paper.figures.scatter import Scatter, scatter
 from kwis.report.charts import Plot
 from kwis.report.charts import figure as draw_report_chart
 from kwis.report.markup import Markup
 
-Chart = Scatter | Boxes | Heatmap | Pictures | Plot
+Chart = Scatter | Boxes | Heatmap | Pictures | Lines | Plot
 WIDTH = 460.0
 
 
@@ -51,4 +52,6 @@ def draw(key: str, chart: Chart, width: float = WIDTH) -> Markup:
         return heatmap(key, chart, width)
     if isinstance(chart, Pictures):
         return pictures(key, chart, width)
+    if isinstance(chart, Lines):
+        return lines(key, chart, width)
     return draw_report_chart(key, chart, width)

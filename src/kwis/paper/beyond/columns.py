@@ -1,0 +1,55 @@
+"""Names of the pipelines, by the part of the run that computes them.
+
+A name says how the propensities were treated, then the estimator: ``repaired-wis`` is WIS with repaired propensities, ``oracle-wis``
+WIS with those of the policy that logged, no prefix means the propensities as given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwis.kernels import KERNELS
+from kwis.paper.further import FURTHER, MISREPORTS
+
+REPAIRED, ORACLE = "repaired-", "oracle-"
+RECOMMENDED = "recommended"
+MODELLED = ("doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis")
+WEIGHTED = ("wis", "kernel-wis", "normalised-kernel-wis")
+WITH_ORACLE = ("wis", "doubly-robust-wis")
+REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), "logged": ()}
+"""Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is known."""
+CRITERIA = ("slope", "plug-in")
+OTHER_KERNELS = tuple(name for name in KERNELS if name != "rbf")
+
+MAIN_COLUMNS = (
+    "direct-method",
+    *MODELLED,
+    *(f"{REPAIRED}{name}" for name in (*WEIGHTED, *MODELLED)),
+    *(f"{ORACLE}{name}" for name in WITH_ORACLE),
+    RECOMMENDED,
+)
+ABLATION_COLUMNS = tuple(f"{name}-only-wis" for name in REPAIRS)
+BANDWIDTH_COLUMNS = (*(f"{name}-{rule}" for rule in CRITERIA for name in WEIGHTED[1:]), "kernel-wis-shrunk", "normalised-kernel-wis-shrunk")
+KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in OTHER_KERNELS for name in WEIGHTED[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of the run: its columns, the settings it applies to, and how many pairs of policies it takes from each, 0 for all."""
+
+    name: str
+    columns: tuple[str, ...]
+    settings: tuple[str, ...]
+    pairs: int = 0
+
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part(name="main", columns=MAIN_COLUMNS, settings=("oracle", "non-oracle", "learnt-oracle", "learnt-non-oracle", *FURTHER[:-1])),
+        Part(name="ablation", columns=ABLATION_COLUMNS, settings=("non-oracle", *MISREPORTS), pairs=8),
+        Part(name="bandwidths", columns=BANDWIDTH_COLUMNS, settings=("oracle", "non-oracle"), pairs=3),
+        Part(name="kernels", columns=KERNEL_COLUMNS, settings=("kernels",)),
+    )
+}
+PIPELINES = tuple(column for part in PARTS.values() for column in part.columns)

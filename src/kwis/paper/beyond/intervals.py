@@ -1,0 +1,61 @@
+"""Intervals of the pipelines on all test sets of a cell, by the functions behind :class:`kwis.StudentInterval`.
+
+Those from the standard error alone (``influence``) follow from the stored estimates and are not stored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, student_ends
+from kwis.paper.beyond.columns import REPAIRED
+from kwis.paper.estimates import Influenced
+from kwis.paper.store import LEVELS
+from kwis.typing import Floats
+
+INFLUENCE, STUDENT = "influence", "student"
+DEFAULT_METHOD = STUDENT
+"""The method whose coverage is judged: what ``kwis.evaluate`` uses by default."""
+INTERVALS_OF = (
+    "recommended",
+    "wis",
+    "normalised-kernel-wis",
+    "doubly-robust-wis",
+    "repaired-wis",
+    "repaired-normalised-kernel-wis",
+    "repaired-doubly-robust-wis",
+    "repaired-doubly-robust-normalised-kernel-wis",
+    "oracle-wis",
+)
+SHOWN = tuple((name, method) for name in INTERVALS_OF for method in (INFLUENCE, STUDENT))
+"""Estimators and methods of the table of intervals."""
+
+
+def intervals_of(found: Mapping[str, Influenced], reward: Floats, picked: str) -> tuple[tuple[str, str, Floats], ...]:
+    """Estimator, method and ends ``(levels, 2, test_sets)``; ``picked`` is the pipeline behind the recommended one."""
+    made = {name: student(found[name], reward, _whole(found, name)) for name in {*INTERVALS_OF[1:], picked}}
+    return tuple((name, STUDENT, made[picked if name == "recommended" else name]) for name in INTERVALS_OF)
+
+
+def _whole(found: Mapping[str, Influenced], name: str) -> Influenced | None:
+    """WIS under the same weights, against which the bias of a kernel estimate is judged; None for any other."""
+    if name.removeprefix(REPAIRED) != "normalised-kernel-wis":
+        return None
+    return found[f"{REPAIRED}wis" if name.startswith(REPAIRED) else "wis"]
+
+
+def student(one: Influenced, reward: Floats, whole: Influenced | None = None) -> Floats:
+    """Ends ``(levels, 2, test_sets)`` of Student intervals, bias-aware where ``whole`` is given."""
+    applied = np.ones_like(one.influence) if one.applied is None else one.applied
+    shares = applied / applied.sum(axis=0)
+    leverage = shares if one.normalised else np.full_like(shares, 1 / shares.shape[0])
+    error = leave_one_out_error(one.influence, leverage)
+    freedom = np.minimum(degrees_of_freedom(leverage), degrees_of_freedom(shares))
+    bias: Floats | float = 0.0
+    if whole is not None:
+        bias = bias_beyond_chance(one.value - whole.value, one.influence - whole.influence)
+    # A weighted mean lies within the range of the rewards; one of residuals, with predictions added, need not.
+    bounds = (float(reward.min()), float(reward.max())) if one.normalised and not one.shifted else None
+    return np.array([student_ends(one.value, error, freedom, level, bounds=bounds, bias=bias) for level in LEVELS])
