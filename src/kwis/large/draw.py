@@ -1,0 +1,120 @@
+"""The two samples of the approximate estimator: neighbours, and rows to be checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwis.large.frame import Frame, Rows
+from kwis.large.source import Block
+from kwis.typing import Floats, Ints
+
+_NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers
+_FLOOR = 0.25  # share of an average term that every row with a weight counts when rows to check are chosen
+
+
+def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
+    """Random numbers of one block: the same whoever works on it."""
+    return np.random.default_rng([seed, stream, number])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """Sampled rows that stand for all; ``vectors`` are ``c / pi`` and ``c w / pi``, ``block`` and ``row`` where each comes from."""
+
+    context: Floats
+    vectors: Floats
+    block: Ints
+    row: Ints
+
+    def __len__(self) -> int:
+        return int(self.row.size)
+
+
+def joined(*parts: Neighbours) -> Neighbours:
+    """Task: samples of several blocks as one."""
+    return Neighbours(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("context", "vectors", "block", "row")))
+
+
+def draw_neighbours(block: Block, number: int, frame: Frame, size: int, seed: int) -> Neighbours:
+    """Task: this block's share of a sample of about ``size`` rows."""
+    rows = frame.load(block)
+    share = rows.mass * (0.5 + 0.5 * rows.weight / frame.mean_weight) / frame.mass
+    chance = np.minimum(size * share, 1.0)
+    taken = systematic(chance, rows.weight, _generator(seed, _NEIGHBOURS, number))
+    counted = (rows.mass / chance)[taken]
+    vectors = np.column_stack([counted, counted * rows.weight[taken]])
+    return Neighbours(rows.context[taken], vectors, np.full(taken.size, number), taken)
+
+
+def systematic(chance: Floats, order: Floats, rng: np.random.Generator) -> Ints:
+    """Rows drawn with the given probabilities, evenly along ``order``: every stretch of it gets its share, give or take one row."""
+    along = np.lexsort((rng.random(order.size), order))
+    climbed = np.cumsum(np.append(rng.random(), chance[along]))
+    return np.sort(along[np.floor(climbed[1:]) > np.floor(climbed[:-1])])
+
+
+def stratified(block: Block, number: int, frame: Frame, size: int, seed: int) -> Rows:
+    """Task: this block's share of about ``size`` rows, all equally likely, spread evenly over blocks and sizes of weights."""
+    rows = frame.load(block)
+    taken = systematic(np.full(rows.n, min(size / frame.n, 1.0)), rows.weight, _generator(seed, _SUBSET, number))
+    return take(rows, taken)
+
+
+def take(rows: Rows, taken: Ints) -> Rows:
+    return Rows(rows.context[taken], rows.weight[taken], rows.reward[taken], rows.mass[taken])
+
+
+def joined_rows(*parts: Rows) -> Rows:
+    """Task: rows of several blocks as one."""
+    return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("context", "weight", "reward", "mass")))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Rows to check: their weights applied and sums around them so far, ranked by a random number over their size.
+
+    Those of smallest ``rank`` are a sample with probability ``chance = min(1, size * tau)``, ``tau`` the smallest rank left out.
+    """
+
+    rows: Rows
+    applied: Floats
+    around: Floats
+    size: Floats
+    rank: Floats
+    chance: Floats
+
+    @classmethod
+    def candidates(cls, rows: Rows, applied: Floats, around: Floats, frame: Frame, number: int, seed: int, count: int) -> Sampled:
+        """The rows of a block that may be among the ``count`` of smallest rank."""
+        likely = np.abs(rows.reward) + np.abs(rows.reward - frame.mean_reward) + frame.reward_size
+        size = rows.mass * (applied + _FLOOR * (rows.weight > 0)) * np.where(likely > 0, likely, 1.0)
+        with np.errstate(divide="ignore"):
+            rank = _generator(seed, _CHECKED, number).random(rows.n) / size
+        found = cls(rows, applied, around, size, rank, np.ones(rows.n))
+        return found.picked(np.flatnonzero(size > 0)).smallest(count)
+
+    def picked(self, taken: Ints) -> Sampled:
+        return Sampled(take(self.rows, taken), *(getattr(self, name)[taken] for name in ("applied", "around", "size", "rank", "chance")))
+
+    def smallest(self, count: int) -> Sampled:
+        if self.rank.size <= count:
+            return self
+        return self.picked(np.sort(np.argpartition(self.rank, count - 1)[:count]))
+
+
+def keep_smallest(count: int, *parts: Sampled) -> Sampled:
+    """Task: the rows of smallest rank among several parts."""
+    names = ("applied", "around", "size", "rank", "chance")
+    rows = joined_rows(*(part.rows for part in parts))
+    return Sampled(rows, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)).smallest(count)
+
+
+def chosen_of(kept: Sampled, count: int) -> Sampled:
+    """Task: the sample of ``count`` rows, all of them with certainty if there are no more."""
+    if kept.rank.size <= count:
+        return kept
+    last = int(np.argmax(kept.rank))
+    found = kept.picked(np.delete(np.arange(kept.rank.size), last))
+    return replace(found, chance=np.minimum(1.0, found.size * kept.rank[last]))
