@@ -39,9 +39,11 @@ def standardise(context: ArrayLike, categorical: Iterable[int] | int = ()) -> tu
     largest = np.abs(clean).max(axis=0)
     exponent = np.frexp(largest)[1]
     small = np.ldexp(clean, -exponent)  # within [-1, 1], so that no sum or square overflows
-    constant = (clean == clean[0]).all(axis=0)
+    spread = np.ldexp(small.std(axis=0), exponent)
+    # Dividing by a subnormal spread would overflow; a column that varies by so little counts as constant.
+    constant = (clean == clean[0]).all(axis=0) | (spread < np.finfo(np.float64).tiny)
     mean = np.where(constant, clean[0], np.ldexp(small.mean(axis=0), exponent))
-    scale = np.where(constant, 1.0, np.ldexp(small.std(axis=0), exponent))
+    scale = np.where(constant, 1.0, spread)
     mean[codes], scale[codes] = 0.0, 1.0
     scaling = Scaling(check.read_only(mean), check.read_only(scale))
     return scaling.apply(clean), scaling

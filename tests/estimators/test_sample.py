@@ -133,6 +133,13 @@ class TestStandardise:
         context = np.array([[-1.0], [0.25], [1.0]])
         np.testing.assert_allclose(kwis.standardise(context * size)[0], kwis.standardise(context)[0], rtol=1e-12)
 
+    @pytest.mark.parametrize("spread", [5e-324, 1e-323, 1e-310, 2e-308])
+    def test_a_column_that_varies_by_less_than_any_normal_number_counts_as_constant(self, spread):
+        scaled, scaling = kwis.standardise(np.column_stack([[0.0, spread, 0.0], [1.0, 2.0, 3.0]]))
+        assert scaling.scale[0] == 1.0
+        assert np.abs(scaled[:, 0]).max() < 1e-300
+        np.testing.assert_allclose(scaled[:, 1], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
+
     def test_the_callers_array_stays_as_it_was(self):
         context = np.arange(6.0).reshape(3, 2)
         kwis.standardise(context)

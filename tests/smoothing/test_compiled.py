@@ -77,7 +77,15 @@ def test_many_weight_vectors_score_as_each_alone(compiled, dtype, tolerance, cat
         assert scores[index, column] == pytest.approx(expected, rel=tolerance)
 
 
-@pytest.mark.parametrize(("file", "calls"), [("fused.py", ["exp2.py"]), ("fused_features.py", ["exp2.py", "fused.py"])])
+CALLS = {
+    "fused.py": ["exp2.py"],
+    "fused_features.py": ["exp2.py", "fused.py"],
+    "fused_pairs.py": ["exp2.py", "fused.py"],
+    "fused_kept.py": ["exp2.py", "fused.py", "fused_features.py", "fused_pairs.py"],
+}
+
+
+@pytest.mark.parametrize(("file", "calls"), CALLS.items())
 def test_compiled_files_carry_the_fingerprint_of_those_they_call(file, calls):
     """The compiler's cache looks at one file only: without this, code compiled from an older version of the others would be kept."""
     folder = Path(fused.__file__).parent

@@ -44,6 +44,7 @@ def select_bandwidths(
     kernel: Kernel | str = RBF,
     categorical: Iterable[int] | int = (),
     group: Any = None,
+    mass: ArrayLike | None = None,
     rng: Seed = 0,
     callback: Callback | None = None,
     max_evaluations: int = 600,
@@ -54,7 +55,7 @@ def select_bandwidths(
     of the single selection. One per feature, and compact kernels, are searched column by column. The callback's ``start`` counts the
     columns done.
     """
-    problem = Problem.of(context, categorical, folds, kernel, group, rng)
+    problem = Problem.of(context, categorical, folds, kernel, group, mass, rng)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
     count = columns.shape[1]

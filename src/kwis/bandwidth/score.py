@@ -24,18 +24,20 @@ def cv_score(
     *,
     kernel: Kernel | str = RBF,
     categorical: Iterable[int] | int = (),
+    mass: ArrayLike | None = None,
 ) -> tuple[float, Floats]:
     """Cross-validated squared error of the kernel regression of ``weight`` on ``context``, and its gradient.
 
     ``folds`` holds one integer label per row. Returns the mean over folds of the fold's mean squared error, and its derivative with
-    respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared bandwidth, ``(d,)`` for one per feature.
+    respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared bandwidth, ``(d,)`` for one per feature. ``mass`` is how often
+    each row counts, as one predicted and as one that predicts.
     """
     contexts = check.contexts(context)
     n, d = contexts.shape
     weights = check.weights(weight, "weight", n)
     columns = check.categorical_columns(categorical, contexts)
     h = check.bandwidth(bandwidth, d)
-    labels = Folds.of(check.fold_labels(folds, n))
+    labels = Folds.of(check.fold_labels(folds, n), None if mass is None else check.masses(mass, n))
     scaled = Standardised.of(weights, labels)
     score = exact_cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).score(scaled.weight, h)
     return scaled.restore(score.value), scaled.restore(score.gradient)

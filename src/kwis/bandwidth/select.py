@@ -35,6 +35,7 @@ def select_bandwidth(
     kernel: Kernel | str = RBF,
     categorical: Iterable[int] | int = (),
     group: Any = None,
+    mass: ArrayLike | None = None,
     rng: Seed = 0,
     callback: Callback | None = None,
     max_evaluations: int = 600,
@@ -51,6 +52,8 @@ def select_bandwidth(
         log-spaced around the median distance, searched over ``log h`` and over ``1/h^2``.
     per_feature
         Choose one bandwidth per feature instead of one for all.
+    mass
+        How often each row counts, as one predicted and as one that predicts; by default once.
     callback
         Called after every evaluation with its number, the start it belongs to and the score relative to an infinite bandwidth's.
     max_evaluations
@@ -61,7 +64,7 @@ def select_bandwidth(
     BandwidthChoice
         ``value`` is infinite where the mean of all weights predicts at least as well as any kernel mean.
     """
-    problem = Problem.of(context, categorical, folds, kernel, group, rng)
+    problem = Problem.of(context, categorical, folds, kernel, group, mass, rng)
     weights = check.weights(weight, "weight", problem.geometry.n)
     begin = None if starts is None else check.starts(starts, problem.geometry.d, per_feature)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
@@ -79,11 +82,14 @@ class Problem:
     typical: float
 
     @classmethod
-    def of(cls, context: ArrayLike, categorical: Any, folds: Any, kernel: Kernel | str, group: Any, rng: Seed) -> Problem:
+    def of(
+        cls, context: ArrayLike, categorical: Any, folds: Any, kernel: Kernel | str, group: Any, mass: ArrayLike | None, rng: Seed
+    ) -> Problem:
         contexts = check.contexts(context)
         geometry = Geometry.of(contexts, check.categorical_columns(categorical, contexts))
         labels = as_folds(folds, geometry.n, rng, group)
-        return cls(geometry, Folds.of(labels), as_kernel(kernel), typical_distance(geometry))
+        counted = None if mass is None else check.masses(mass, geometry.n)
+        return cls(geometry, Folds.of(labels, counted), as_kernel(kernel), typical_distance(geometry))
 
     def plan(self) -> Plan:
         return cross_validation(self.geometry, self.folds, self.kernel)

@@ -43,7 +43,7 @@ def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
 
 def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> CrossValidation:
     """The exact half of the plan, for who needs no more."""
-    if LatticeCV.fits(geometry, folds):
+    if folds.even and LatticeCV.fits(geometry, folds):  # its counts must be exact
         return LatticeCV.of(geometry, folds)
     if uses_compiled_tiles(geometry, kernel) and not folds.small:  # a tile holds rows of one fold
         from kwis.smoothing.tiles import FusedCV

@@ -87,11 +87,12 @@ class BlockedCV:
             log_k, q = log_kernel(here, there, self.kernel)
             distance = job.without_own(_distance(here, there, q).copy(), np.inf) if self.kernel.compact else q
             k, isolated = shifted_kernel(job.without_own(log_k, -np.inf), distance)
+            nearest = k.argmax(axis=1)
+            k = self._counted(k, rest)
             total = k.sum(axis=1)
             predicted = (k @ weight[rest]) / total
             residual = weight[held_out] - predicted
             share = self.folds.share[held_out]
-            nearest = k.argmax(axis=1)
             pull = k  # reused: d score / d log k_ij
             pull *= weight[rest] - predicted[:, None]
             pull *= (np.where(isolated, 0.0, -2 * residual * share) / total)[:, None]
@@ -116,12 +117,18 @@ class BlockedCV:
             for index, h in enumerate(bandwidths):
                 shrink = (smallest / h) ** 2
                 log_k = self.kernel.log_profile(q * shrink) - mismatch * shrink
-                k, _ = shifted_kernel(job.without_own(log_k, -np.inf), distance)
+                k = self._counted(shifted_kernel(job.without_own(log_k, -np.inf), distance)[0], rest)
                 residual = weight[held_out] - (k @ weight[rest]) / k.sum(axis=1)
                 scores[index] = self.folds.share[held_out] @ residual**2
             return scores
 
         return np.sum(each_block(block, self.folds.blocks(_rows_per_block(self.geometry.n))), axis=0)
+
+    def _counted(self, k: Floats, columns: Ints) -> Floats:
+        """Kernel with each column counted as often as its mass says."""
+        if not self.folds.even:
+            k *= self.folds.mass[columns]
+        return k
 
     def _shared_slope(self, here: Scaled, there: Scaled, q: Floats, pull: Floats, nearest: Ints) -> Floats:
         """``sum_ij pull_ij dlog k_ij / dlog h``."""

@@ -9,7 +9,7 @@ thread, in double precision across tiles.
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 76a019016029: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
 
 
 @njit(fastmath=FAST)
-def _numeric_distances(x, y, tile, base, q, p):
+def numeric_distances(x, y, tile, base, q, p):
     """Squared distances ``q`` and ``p`` from two rows to a tile, on top of ``base`` (huge for padding).
 
     Two at a time, because loading a tile takes as long as the arithmetic of one row.
@@ -47,7 +47,7 @@ def _numeric_distances(x, y, tile, base, q, p):
 
 
 @njit(fastmath=FAST)
-def _add_mismatches(codes, tile_codes, penalty, q):
+def add_mismatches(codes, tile_codes, penalty, q):
     """Add the penalty of every categorical column that differs; returns the smallest distance."""
     for column in range(penalty.shape[0]):
         own, others, cost = codes[column], tile_codes[column], penalty[column]
@@ -78,34 +78,35 @@ def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
             for r in range(0, rows[1] - rows[0], 2):
                 # The partner of an odd last row is itself, written to a buffer that nobody reads.
                 i, j = rows[0] + r, min(rows[0] + r + 1, rows[1] - 1)
-                _numeric_distances(x[i], x[j], tiles[tile], base[tile], q[r, tile], q[r + 1, tile])
+                numeric_distances(x[i], x[j], tiles[tile], base[tile], q[r, tile], q[r + 1, tile])
             for r in range(rows[1] - rows[0]):
-                nearest = _add_mismatches(codes[rows[0] + r], tile_codes[tile], penalty, q[r, tile])
+                nearest = add_mismatches(codes[rows[0] + r], tile_codes[tile], penalty, q[r, tile])
                 least[r] = smaller(least[r], nearest)
 
 
 @njit(fastmath=FAST)
-def _mean_and_moment(q, weight, least):
-    """``sum k, sum k w, sum k u, sum k u w`` over a tile, with ``u = q - least`` and ``k = 2**-u``."""
+def _mean_and_moment(q, mass, load, least):
+    """``sum k m, sum k l, sum k u m, sum k u l`` over a tile, with ``u = q - least`` and ``k = 2**-u``."""
     zero = q[0] - q[0]
     g, a, b, c = zero, zero, zero, zero
     for j in range(TILE):
         u = q[j] - least
         k = exp2(-u)
-        kw = k * weight[j]
-        g += k
-        a += kw
-        b += k * u
-        c += kw * u
+        km, kl = k * mass[j], k * load[j]
+        g += km
+        a += kl
+        b += km * u
+        c += kl * u
     return g, a, b, c
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, predicted, slope):
-    """Held-out mean of ``weight`` for each row, and its derivative with respect to ``-log2`` of all kernels together.
+def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, predicted, slope):
+    """Held-out mean weight for each row, and its derivative with respect to ``-log2`` of all kernels together.
 
-    ``predicted = sum k w / sum k`` and ``slope = sum k (w - predicted) q / sum k``; taking the same number off all ``q`` of a
-    row changes nothing, so the accurate ``q - least`` is used.
+    With ``l`` the load of a column, its mass ``m`` times its weight, ``predicted = sum k l / sum k m`` and
+    ``slope = sum k (l - predicted m) q / sum k m``; taking the same number off all ``q`` of a row changes nothing, so the accurate
+    ``q - least`` is used.
     """
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     first = rows[0]
@@ -116,7 +117,7 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, pred
             g, a, b, c = 0.0, 0.0, 0.0, 0.0
             for tile in range(tiles.shape[0]):
                 if tile < skip[0] or tile >= skip[1]:
-                    tile_g, tile_a, tile_b, tile_c = _mean_and_moment(q[r, tile], weight[tile], least[r])
+                    tile_g, tile_a, tile_b, tile_c = _mean_and_moment(q[r, tile], mass[tile], load[tile], least[r])
                     g += tile_g
                     a += tile_a
                     b += tile_b
@@ -127,8 +128,8 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, weight, skips, pred
 
 
 @njit(fastmath=FAST)
-def _climb(q, weight, least, stretch, k, sums):
-    """Add the tile's ``sum k`` and ``sum k w`` at ``RUNGS`` bandwidths, each squaring the kernel of the one before."""
+def _climb(q, mass, load, least, stretch, k, sums):
+    """Add the tile's ``sum k m`` and ``sum k l`` at ``RUNGS`` bandwidths, each squaring the kernel of the one before."""
     zero = q[0] - q[0]
     tiny = exp2(zero - 60)
     for j in range(TILE):
@@ -136,8 +137,8 @@ def _climb(q, weight, least, stretch, k, sums):
     for rung in range(RUNGS):
         g, a = zero, zero
         for j in range(TILE):
-            g += k[j]
-            a += k[j] * weight[j]
+            g += k[j] * mass[j]
+            a += k[j] * load[j]
         sums[rung, 0] += g
         sums[rung, 1] += a
         for j in range(TILE):
@@ -145,7 +146,7 @@ def _climb(q, weight, least, stretch, k, sums):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, stretches, scores):
+def ladder(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, stretches, scores):
     """Add the score at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores``."""
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     k = np.empty(TILE, x.dtype)
@@ -160,7 +161,7 @@ def ladder(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight,
                 sums[:] = 0.0
                 for tile in range(tiles.shape[0]):
                     if tile < skip[0] or tile >= skip[1]:
-                        _climb(q[r, tile], weight[tile], least[r], stretches[step], k, sums)
+                        _climb(q[r, tile], mass[tile], load[tile], least[r], stretches[step], k, sums)
                 for rung in range(RUNGS):
                     scores[step, rung] += share[i] * (own_weight[i] - sums[rung, 1] / sums[rung, 0]) ** 2
         first = last

@@ -1,7 +1,7 @@
 """The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 76a019016029: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 42452e6968fd: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 3c1efa7b03b2: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from numba import njit
 from kwis.smoothing.exp2 import exp2
 from kwis.smoothing.fused import FAST, GROUP, TILE, TOGETHER, distances, last_together
 
-_REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
+REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
 
 
 @njit(fastmath=FAST)
-def _kernel_in_place(q, weight, least):
-    """Replace ``q`` by ``2**-(q - least)``; returns ``sum k, sum k w``."""
+def _kernel_in_place(q, mass, load, least):
+    """Replace ``q`` by ``2**-(q - least)``; returns ``sum k m, sum k l``."""
     g, a = q[0] - q[0], q[0] - q[0]
     for j in range(TILE):
         k = exp2(least - q[j])
         q[j] = k
-        g += k
-        a += k * weight[j]
+        g += k * mass[j]
+        a += k * load[j]
     return g, a
 
 
 @njit(fastmath=FAST)
-def _pull_in_place(k, weight, mean, factor, column_sum):
-    """Replace ``k`` by ``factor k (w - mean)``, the effect of each pair on the score, and add it up by column."""
+def _pull_in_place(k, mass, load, mean, factor, column_sum):
+    """Replace ``k`` by ``factor k (l - mean m)``, the effect of each pair on the score, and add it up by column."""
     for j in range(TILE):
-        pull = factor * k[j] * (weight[j] - mean)
+        pull = factor * k[j] * (load[j] - mean * mass[j])
         k[j] = pull
         column_sum[j] += pull
 
@@ -68,7 +68,7 @@ def _remote_moments(pull, tile, x, origin, slopes):
 
 
 @njit(fastmath=FAST)
-def _mismatch_moments(pull, tile_codes, codes, origin, slopes):
+def mismatch_moments(pull, tile_codes, codes, origin, slopes):
     """Add ``sum_j pull_j ([codes differ] - origin)`` to the slope of every categorical column."""
     for column in range(tile_codes.shape[0]):
         others, own = tile_codes[column], codes[column]
@@ -87,7 +87,7 @@ def _is_remote(x, penalty):
         largest = max(largest, value * value)
     for cost in penalty:
         largest = max(largest, cost)
-    return largest > _REMOTE
+    return largest > REMOTE
 
 
 @njit(fastmath=FAST)
@@ -106,12 +106,13 @@ def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_weight, share, skips, predicted, slopes, code_slopes):
+def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, predicted, slopes, code_slopes):
     """Held-out means, and ``sum_ij pull_ij (x_il - t_jl)^2`` for every feature ``l``, added to ``slopes``.
 
-    ``pull_ij = -2 share_i (w_i - mean_i) k_ij (w_j - mean_i) / sum_j k_ij`` is the effect of ``log k_ij`` on the score. It
-    sums to 0 along rows, so of the square only the column sums of ``pull`` times ``t^2`` and the mixed term remain. For rows far from the
-    centre, in units of the bandwidth, those two would cancel badly: their squares are summed one by one.
+    With ``l`` the load of a column, its mass ``m`` times its weight, ``pull_ij = -2 share_i (w_i - mean_i) k_ij (l_j - mean_i m_j) /
+    sum_j k_ij m_j`` is the effect of ``log k_ij`` on the score. It sums to 0 along rows, so of the square only the column sums of ``pull``
+    times ``t^2`` and the mixed term remain. For rows far from the centre, in units of the bandwidth, those two would cancel badly: their
+    squares are summed one by one.
     """
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     column_sum, unused = np.zeros(base.shape, x.dtype), np.zeros(TILE, x.dtype)
@@ -127,7 +128,7 @@ def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_we
             g, a = 0.0, 0.0
             for tile in range(tiles.shape[0]):
                 if tile < skip[0] or tile >= skip[1]:
-                    tile_g, tile_a = _kernel_in_place(q[r, tile], weight[tile], least[r])
+                    tile_g, tile_a = _kernel_in_place(q[r, tile], mass[tile], load[tile], least[r])
                     g += tile_g
                     a += tile_a
             predicted[i] = a / g
@@ -140,18 +141,18 @@ def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, weight, own_we
             if tile < skip[0] or tile >= skip[1]:
                 for r in range(last - first):
                     pull, own = q[r, tile], x[first + r]
-                    _pull_in_place(pull, weight[tile], mean[r], factor[r], unused if remote[r] else column_sum[tile])
+                    _pull_in_place(pull, mass[tile], load[tile], mean[r], factor[r], unused if remote[r] else column_sum[tile])
                     if remote[r]:
                         _remote_moments(pull, tiles[tile], own, origin[r], slopes)
                     else:
                         _tile_moments(pull, tiles[tile], own, slopes)
-                    _mismatch_moments(pull, tile_codes[tile], codes[first + r], code_origin[r], code_slopes)
+                    mismatch_moments(pull, tile_codes[tile], codes[first + r], code_origin[r], code_slopes)
         first = last
-    _add_column_moments(column_sum, tiles, slopes)
+    add_column_moments(column_sum, tiles, slopes)
 
 
 @njit(fastmath=FAST)
-def _add_column_moments(column_sum, tiles, slopes):
+def add_column_moments(column_sum, tiles, slopes):
     """Add ``sum_j column_sum_j t_jl^2`` to the slope of every feature ``l``."""
     for tile in range(tiles.shape[0]):
         for group in range(tiles.shape[1]):

@@ -13,6 +13,7 @@ from kwis.smoothing.threads import row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
 _SMALL_FOLD = 64  # rows; blocks of smaller folds are predicted together
+_LEAST_MASS = 1e-30  # of the largest: single precision holds it, and no row is without neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,27 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """Rows of each fold. ``share`` weighs a row so that the score is the mean over folds of the fold means."""
+    """Rows of each fold. ``share`` weighs a row so that the score is the mean over folds of the fold means.
+
+    ``mass`` is how often each row counts, 1 for the row that counts most.
+    """
 
     labels: Ints
     members: tuple[Ints, ...]
+    mass: Floats
     share: Floats
 
     @classmethod
-    def of(cls, labels: Ints) -> Folds:
+    def of(cls, labels: Ints, mass: Floats | None = None) -> Folds:
         sizes = np.bincount(labels)
         members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
-        return cls(labels, tuple(members), 1.0 / (sizes.size * sizes[labels]))
+        counted = np.ones(labels.size) if mass is None else np.maximum(mass / mass.max(), _LEAST_MASS)
+        return cls(labels, tuple(members), counted, counted / (sizes.size * np.bincount(labels, counted)[labels]))
+
+    @property
+    def even(self) -> bool:
+        """Whether every row counts alike."""
+        return bool((self.mass == 1).all())
 
     def others(self, fold: int) -> Ints:
         return np.flatnonzero(self.labels != fold)
@@ -65,7 +76,8 @@ class Folds:
 
     def score_of_mean(self, weight: Floats) -> float:
         """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is centred, so sums lose nothing."""
-        others = (weight.sum() - np.bincount(self.labels, weight)) / (weight.size - np.bincount(self.labels))
+        mass, load = np.bincount(self.labels, self.mass), np.bincount(self.labels, self.mass * weight)
+        others = (load.sum() - load) / (mass.sum() - mass)
         return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
 
 

@@ -37,7 +37,7 @@ class ManyCV:
         smallest = float(bandwidths.min())
         points = self.geometry.scaled(smallest)
         centred = np.concatenate([weights - weights.mean(axis=0), np.ones((len(weights), 1))], axis=1)
-        narrow = np.ascontiguousarray(centred, dtype=dtype)
+        narrow = np.ascontiguousarray(centred * self.folds.mass[:, None], dtype=dtype)
 
         def block(held_out: Ints) -> Floats:
             job = self.folds.job(held_out)
@@ -85,7 +85,7 @@ def _compiled_kernel(q: Floats, shrink: float, out: Floats) -> Floats:
 
 
 def _predict(kernel: Floats, known: Floats, columns: Ints) -> Floats:
-    """Held-out means of the given columns; the last column of ``known`` is 1."""
+    """Held-out means of the given columns; the last column of ``known`` is the mass, by which the others are multiplied."""
     everything = columns.size == known.shape[1] - 1
     sums = kernel @ (known if everything else known[:, np.append(columns, -1)])
     return sums[:, :-1].astype(np.float64) / sums[:, -1:]

@@ -1,127 +1,40 @@
-"""Contexts laid out for the compiled kernels, and cross-validation on top of them."""
+"""Cross-validation and kernel products on top of the compiled kernels."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from kwis.smoothing import fused, fused_features
+from kwis.smoothing import fused, fused_features, pairs
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds, Score
+from kwis.smoothing.layout import Layout, Tiles
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
 _ROWS = 128  # per block
-_SPARE = 16  # unused places after each feature of a tile: at a stride of a power of two the features would evict each other from cache
 _PRODUCT_ROWS = 256  # per block of a product
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
-# exp(-q/2) = 2**-(q log2(e) / 2)
-_UNIT = math.sqrt(math.log2(math.e) / 2)
-
-
-class _Limits(NamedTuple):
-    """What keeps squared distances finite: real ones below the padding of tiles, and that below overflow."""
-
-    smallest_share: float  # of a column's span, for the bandwidth
-    padding: float
-
-
-_LIMITS = {
-    np.dtype(np.float64): _Limits(1e-140, 1e295),
-    np.dtype(np.float32): _Limits(1e-13, 1e35),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where each row stands: rows in fold order, columns in tiles that never mix two folds."""
-
-    order: Ints
-    slot: Ints
-    skips: Ints
-    tile_count: int
-
-    @classmethod
-    def of(cls, n: int, folds: Folds | None) -> Layout:
-        members = [np.arange(n)] if folds is None else list(folds.members)
-        first, slots, skips = 0, [], []
-        for rows in members:
-            tiles = -(-len(rows) // fused.TILE)
-            slots.append(first * fused.TILE + np.arange(len(rows)))
-            skips.append(np.tile([first, first + tiles], (len(rows), 1)))
-            first += tiles
-        return cls(np.concatenate(members), np.concatenate(slots), np.concatenate(skips), first)
-
-    def tiled(self, column: Floats, dtype: Any, fill: float = 0.0) -> Floats:
-        """One number per row, spread over the tiles."""
-        out = np.full(self.tile_count * fused.TILE, fill, dtype)
-        out[self.slot] = column[self.order]
-        return out.reshape(self.tile_count, fused.TILE)
-
-
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """Contexts by row and by tile, in one precision; ``unit`` brings every column to a span near 1, which single precision holds."""
-
-    layout: Layout
-    geometry: Geometry
-    unit: Floats
-    rows: Floats
-    columns: Floats
-    row_codes: Floats
-    column_codes: Floats
-    base: Floats
-
-    @classmethod
-    def of(cls, geometry: Geometry, layout: Layout, dtype: Any = np.float64) -> Tiles:
-        n, p = geometry.numeric.shape
-        groups = -(-p // fused.GROUP)
-        unit = np.ldexp(1.0, np.frexp(geometry.span())[1] - 1)  # a power of two: dividing by it is exact
-        rows = np.zeros((n, groups * fused.GROUP), dtype)
-        rows[:, :p] = geometry.numeric[layout.order] / unit
-        flat = np.zeros((layout.tile_count * fused.TILE, groups * fused.GROUP), dtype)
-        flat[layout.slot] = rows
-        columns = np.zeros((layout.tile_count, groups, fused.GROUP, fused.TILE + _SPARE), dtype)
-        columns[..., : fused.TILE] = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
-        codes = _compact(geometry.codes)[layout.order].astype(dtype)
-        code_flat = np.zeros((layout.tile_count * fused.TILE, codes.shape[1]), dtype)
-        code_flat[layout.slot] = codes
-        column_codes = code_flat.reshape(layout.tile_count, fused.TILE, codes.shape[1]).transpose(0, 2, 1)
-        base = layout.tiled(np.zeros(n), dtype, fill=_LIMITS[np.dtype(dtype)].padding)
-        return cls(layout, geometry, unit, rows, columns, codes, np.ascontiguousarray(column_codes), base)
-
-    @property
-    def dtype(self) -> Any:
-        return self.rows.dtype
-
-    def scaled(self, bandwidth: Bandwidth) -> tuple[Floats, ...]:
-        """The leading arguments of the compiled kernels: contexts in units in which the kernel is ``2**-q``."""
-        h = self.geometry.usable(bandwidth, _LIMITS[self.dtype].smallest_share)
-        scale = np.zeros(self.rows.shape[1], self.dtype)
-        scale[: self.unit.size] = _UNIT * (self.unit / h[self.geometry.numeric_columns])
-        penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
-        grouped = scale.reshape(-1, fused.GROUP, 1)
-        return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
-
-
-def _compact(codes: Floats) -> Floats:
-    """Codes renumbered from 0 column by column, so that single precision holds them exactly."""
-    out = np.empty_like(codes)
-    for column in range(codes.shape[1]):
-        out[:, column] = np.unique(codes[:, column], return_inverse=True)[1]
-    return out
+# A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from the nearest one: more of the
+# digits than these would cancel.
+_ENOUGH = {np.dtype(np.float64): 2.0**-64, np.dtype(np.float32): 2.0**-20}
 
 
 @dataclass(frozen=True, slots=True)
 class FusedCV:
-    """Held-out error of the RBF kernel from the compiled tiles, in one precision."""
+    """Held-out error of the RBF kernel from the compiled tiles, in one precision.
+
+    Every pair of rows is computed once, for both. Rows too remote for that, and one bandwidth per feature of so many rows that their
+    kernels cannot be kept, go row by row.
+    """
 
     tiles: Tiles
     folds: Folds
+    _spare: list[Floats] = field(default_factory=list, repr=False, compare=False)  # memory for kernels, kept between evaluations
 
     @classmethod
     def of(cls, geometry: Geometry, folds: Folds, dtype: Any = np.float64) -> FusedCV:
@@ -133,48 +46,100 @@ class FusedCV:
 
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
-        return self._per_feature(weight, bandwidth) if np.ndim(bandwidth) == 1 else self._shared(weight, bandwidth)
+        arrays, vectors, own = self.tiles.scaled(bandwidth), self._vectors(weight), weight[self.tiles.layout.order]
+        if np.ndim(bandwidth) == 0:
+            return self._shared(arrays, vectors, own)
+        return self._per_feature(arrays, vectors, own)
 
-    def _shared(self, weight: Floats, bandwidth: Bandwidth) -> Score:
-        layout, arrays = self.tiles.layout, self.tiles.scaled(bandwidth)
-        tiled = layout.tiled(weight, self.tiles.dtype)
-        predicted, slope = np.empty(weight.size), np.empty(weight.size)
+    def _vectors(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Mass and load, which is mass times weight, by tile."""
+        layout, dtype = self.tiles.layout, self.tiles.dtype
+        return layout.tiled(self.folds.mass, dtype), layout.tiled(self.folds.mass * weight, dtype)
 
-        def block(rows: slice) -> None:
-            fused.shared(np.array([rows.start, rows.stop]), *arrays, tiled, layout.skips, predicted, slope)
+    def _by_row(self, *columns: Floats) -> Floats:
+        return np.stack(columns, axis=1).astype(self.tiles.dtype)
 
-        each_block(block, row_blocks(weight.size, _ROWS))
-        residual = weight[layout.order] - predicted
-        share = self.folds.share[layout.order]
+    def _shared(self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats) -> Score:
+        mass, share = self.folds.mass[self.tiles.layout.order], self.folds.share[self.tiles.layout.order]
+        sums = pairs.shared_sums(self.tiles.layout, arrays, vectors, self._by_row(mass, mass * own))
+        remote = np.flatnonzero(sums[:, 0] < _ENOUGH[self.tiles.dtype])
+        sums[remote] = 1.0
+        total, load, moment, load_moment = sums.T
+        predicted = load / total
+        slope = (load_moment - predicted * moment) / total
+        if remote.size:
+            predicted[remote], slope[remote] = self._row_by_row(arrays, vectors, remote)
+        residual = own - predicted
         # slope is in units of 2**-q, and d q / d log h = -2 q
         gradient = -2 * np.sum(share * residual * slope) * 2 * math.log(2)
         return Score(float(np.sum(share * residual**2)), np.array([gradient]))
 
-    def _per_feature(self, weight: Floats, bandwidth: Bandwidth) -> Score:
-        layout, arrays = self.tiles.layout, self.tiles.scaled(bandwidth)
-        tiled = layout.tiled(weight, self.tiles.dtype)
-        share, own = self.folds.share[layout.order], weight[layout.order]
-        predicted = np.empty(weight.size)
-        blocks = row_blocks(weight.size, max(_ROWS_PER_CHUNK, -(-weight.size // _CHUNKS)))
-        slopes = np.zeros((len(blocks), self.tiles.rows.shape[1]))
-        code_slopes = np.zeros((len(blocks), self.tiles.row_codes.shape[1]))
+    def _row_by_row(self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], rows: Ints) -> tuple[Floats, Floats]:
+        """Held-out means of the given rows and their slopes, each row counted from its nearest neighbour."""
+        (x, codes, *columns), skips = arrays, self.tiles.layout.skips[rows]
+        x, codes = x[rows], codes[rows]
+        predicted, slope = np.empty(rows.size), np.empty(rows.size)
+
+        def block(part: slice) -> None:
+            fused.shared(np.array([part.start, part.stop]), x, codes, *columns, *vectors, skips, predicted, slope)
+
+        each_block(block, row_blocks(rows.size, _ROWS))
+        return predicted, slope
+
+    def _per_feature(self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats) -> Score:
+        layout, geometry = self.tiles.layout, self.tiles.geometry
+        remote = _remote(arrays)
+        if layout.pair_count * fused.TILE**2 <= pairs.KEPT_CELLS and 2 * np.count_nonzero(remote) < own.size:
+            predicted, slopes, code_slopes = self._pair_by_pair(arrays, vectors, own, remote)
+        else:
+            predicted, slopes, code_slopes = self._features_row_by_row(arrays, vectors, own, np.arange(own.size))
+        share, penalty = self.folds.share[layout.order], arrays[4].astype(np.float64)
+        gradient = np.empty(geometry.d)
+        gradient[geometry.numeric_columns] = slopes[: geometry.numeric_columns.size]
+        gradient[geometry.categorical_columns] = code_slopes * penalty
+        return Score(float(np.sum(share * (own - predicted) ** 2)), gradient * 2 * math.log(2))
+
+    def _pair_by_pair(
+        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, remote: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Held-out means and slopes with kernels kept; the remote rows one by one."""
+        layout = self.tiles.layout
+        mass, share = self.folds.mass[layout.order], self.folds.share[layout.order]
+        kept = self._spare.pop() if self._spare else np.empty((layout.pair_count, fused.TILE, fused.TILE), self.tiles.dtype)
+        total, load = pairs.kept_kernels(layout, arrays, vectors, self._by_row(mass, mass * own), kept).T
+        alone = remote | (total < _ENOUGH[self.tiles.dtype])
+        predicted = np.where(alone, 0.0, load) / np.where(alone, 1.0, total)
+        factor = np.where(alone, 0.0, -2 * share * (own - predicted)) / np.where(alone, 1.0, total)
+        slopes, code_slopes = pairs.kept_slopes(layout, arrays, self._by_row(mass, mass * own, factor, factor * predicted), kept)
+        self._spare.append(kept)
+        rows = np.flatnonzero(alone)
+        if rows.size:
+            predicted[rows], more, more_codes = self._features_row_by_row(arrays, vectors, own, rows)
+            slopes, code_slopes = slopes + more, code_slopes + more_codes
+        return predicted, slopes, code_slopes
+
+    def _features_row_by_row(
+        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, rows: Ints
+    ) -> tuple[Floats, Floats, Floats]:
+        """Held-out means of the given rows, and what they add to the slopes of numeric and of categorical columns."""
+        (x, codes, *columns), layout = arrays, self.tiles.layout
+        x, codes, own, skips, share = x[rows], codes[rows], own[rows], layout.skips[rows], self.folds.share[layout.order[rows]]
+        predicted = np.empty(rows.size)
+        blocks = row_blocks(rows.size, max(_ROWS_PER_CHUNK, -(-rows.size // _CHUNKS)))
+        slopes, code_slopes = np.zeros((len(blocks), x.shape[1])), np.zeros((len(blocks), codes.shape[1]))
 
         def block(job: tuple[int, slice]) -> None:
-            index, rows = job
-            bounds = np.array([rows.start, rows.stop])
-            fused_features.per_feature(bounds, *arrays, tiled, own, share, layout.skips, predicted, slopes[index], code_slopes[index])
+            index, part = job
+            bounds, out = np.array([part.start, part.stop]), (predicted, slopes[index], code_slopes[index])
+            fused_features.per_feature(bounds, x, codes, *columns, *vectors, own, share, skips, *out)
 
         each_block(block, enumerate(blocks))
-        geometry, penalty = self.tiles.geometry, arrays[4].astype(np.float64)
-        gradient = np.empty(geometry.d)
-        gradient[geometry.numeric_columns] = slopes.sum(axis=0)[: geometry.numeric_columns.size]
-        gradient[geometry.categorical_columns] = code_slopes.sum(axis=0) * penalty
-        return Score(float(np.sum(share * (own - predicted) ** 2)), gradient * 2 * math.log(2))
+        return predicted, slopes.sum(axis=0), code_slopes.sum(axis=0)
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
         """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are squares."""
         layout, arrays = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
-        tiled = layout.tiled(weight, self.tiles.dtype)
+        vectors = self._vectors(weight)
         share, own = self.folds.share[layout.order], weight[layout.order]
         ladders = -(-bandwidths.size // fused.RUNGS)
         stretches = (2.0 ** (fused.RUNGS * np.arange(ladders))).astype(self.tiles.dtype)
@@ -184,10 +149,18 @@ class FusedCV:
         def block(job: tuple[int, slice]) -> None:
             index, rows = job
             bounds = np.array([rows.start, rows.stop])
-            fused.ladder(bounds, *arrays, tiled, own, share, layout.skips, stretches, scores[index])
+            fused.ladder(bounds, *arrays, *vectors, own, share, layout.skips, stretches, scores[index])
 
         each_block(block, enumerate(blocks))
         return scores.sum(axis=0).ravel()[: bandwidths.size]
+
+
+def _remote(arrays: tuple[Floats, ...]) -> Floats:
+    """Rows for which some term of the squared distances is so large that it must cancel exactly."""
+    x, penalty = arrays[0], arrays[4]
+    if penalty.max(initial=0.0) > fused_features.REMOTE:
+        return np.ones(x.shape[0], dtype=bool)
+    return (np.abs(x) > math.sqrt(fused_features.REMOTE)).any(axis=1)
 
 
 def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -> Floats:
