@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
+SELECTIONS = ("cv", "slope", "plug-in")
+
 
 @dataclass(frozen=True, slots=True)
 class KernelWIS:
@@ -27,31 +29,37 @@ class KernelWIS:
     Parameters
     ----------
     bandwidth
-        A number, one per feature (an infinite entry drops that feature), or ``"cv"``: selected on the sample by
-        cross-validation, see :func:`kwis.select_bandwidth`.
+        A number, one per feature (an infinite entry drops that feature), or how to select it on the sample: ``"cv"`` by cross-validation
+        of the weights, see :func:`kwis.select_bandwidth`; ``"slope"`` or ``"plug-in"`` for the sake of the estimate itself, see
+        :mod:`kwis.bandwidth.criteria`.
     kernel
         A :class:`kwis.Kernel` or the name of one.
     normalised
         Divide by ``mean(w_i / m_i)``: removes a bias of the plain form that grows with the rewards, and keeps the estimate within
         their range.
     per_feature, folds, rng
-        How ``"cv"`` selects: one bandwidth per feature or one for all, the number of folds, the seed of the folds.
+        How ``"cv"`` selects: one bandwidth for all features, one for each (True), or one for each shrunk towards that for all
+        (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, and their seed.
     """
 
     bandwidth: Any = "cv"
     _: KW_ONLY
     kernel: Kernel = RBF
-    per_feature: bool = False
+    per_feature: bool | Literal["shrunk"] = False
     normalised: bool = False
     rng: Seed = 0
     folds: int = 5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if isinstance(self.bandwidth, str) and self.bandwidth == "cv":
+        if self.per_feature not in (False, True, "shrunk"):
+            raise InputError(f'`per_feature` must be True, False or "shrunk", got {self.per_feature!r}')
+        if isinstance(self.bandwidth, str) and self.bandwidth in SELECTIONS:
+            if self.per_feature and self.bandwidth != "cv":
+                raise InputError(f'`per_feature` must be False unless `bandwidth` is "cv", got {self.per_feature!r}')
             return
         if np.asarray(self.bandwidth).dtype.kind not in "iuf":
-            raise InputError(f'`bandwidth` must be positive numbers or "cv", got {self.bandwidth!r}')
+            raise InputError(f"`bandwidth` must be positive numbers or one of {', '.join(SELECTIONS)}, got {self.bandwidth!r}")
         checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
         object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
 
@@ -67,13 +75,13 @@ class KernelWIS:
 
     def held(self, sample: WeightedSample) -> Self:
         """The same estimator with the bandwidth it selects on ``sample``."""
-        return replace(self, bandwidth=self._select(sample).value) if self.selects_bandwidth else self
+        return replace(self, bandwidth=self.choose(sample).value) if self.selects_bandwidth else self
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""
         if not self.selects_bandwidth:
             return ratio_estimate(self, sample, bandwidth=self._bandwidth(sample))
-        choice = self._select(sample)
+        choice = self.choose(sample)
         return ratio_estimate(replace(self, bandwidth=choice.value), sample, bandwidth=choice.value, choice=choice)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
@@ -94,19 +102,27 @@ class KernelWIS:
     def _bandwidth(self, sample: WeightedSample) -> Bandwidth:
         return check.bandwidth(self.bandwidth, sample.context.shape[1])
 
-    def _select(self, sample: WeightedSample) -> BandwidthChoice:
+    def choose(self, sample: WeightedSample) -> BandwidthChoice:
+        """The bandwidth it selects on ``sample``, and how."""
+        shared: dict[str, Any] = {
+            "folds": self.folds,
+            "kernel": self.kernel,
+            "categorical": sample.categorical,
+            "group": fold_groups(sample),
+            "rng": self.rng,
+        }
+        if self.bandwidth != "cv":
+            from kwis.bandwidth.criteria import choose_bandwidths
+
+            arrays = sample.context, sample.weight, sample.reward
+            return choose_bandwidths(*arrays, self.bandwidth, normalised=self.normalised, mass=sample.mass, **shared)[0]
+        if self.per_feature == "shrunk":
+            from kwis.bandwidth.shrunk import select_shrunk
+
+            return select_shrunk(sample.context, sample.weight, **shared)
         from kwis.bandwidth import select_bandwidth
 
-        return select_bandwidth(
-            sample.context,
-            sample.weight,
-            folds=self.folds,
-            per_feature=self.per_feature,
-            kernel=self.kernel,
-            categorical=sample.categorical,
-            group=fold_groups(sample),
-            rng=self.rng,
-        )
+        return select_bandwidth(sample.context, sample.weight, per_feature=bool(self.per_feature), **shared)
 
 
 def fold_groups(sample: WeightedSample) -> Ints | None:

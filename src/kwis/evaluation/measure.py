@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.bandwidth.select import select_bandwidth
 from kwis.errors import UnsupportedError
 from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.kernel_wis import KernelWIS, fold_groups
@@ -102,7 +101,7 @@ def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: d
     if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
         return estimator
     part = sample if subset is None else sample.take(subset)
-    if not isinstance(estimator, KernelWIS):
+    if not isinstance(estimator, KernelWIS) or estimator.bandwidth != "cv":  # other criteria look at the reward, and choose anew for each
         return estimator.held(part)
     asked = family_of(estimator)
     if asked not in chosen:
@@ -134,16 +133,8 @@ def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any
 def selected(estimator: KernelWIS, sample: WeightedSample) -> BandwidthChoice:
     """The choice that ``estimator`` makes on ``sample``, with fewer folds where there are fewer groups."""
     group = fold_groups(sample)
-    return select_bandwidth(
-        sample.context,
-        sample.weight,
-        folds=min(estimator.folds, sample.n if group is None else np.unique(group).size),
-        per_feature=estimator.per_feature,
-        kernel=estimator.kernel,
-        categorical=sample.categorical,
-        group=group,
-        rng=estimator.rng,
-    )
+    folds = min(estimator.folds, sample.n if group is None else np.unique(group).size)
+    return replace(estimator, folds=folds).choose(sample)
 
 
 def resample(

@@ -63,7 +63,7 @@ class LogarithmicSmoothing:
 
 
 def lower_bound(gains: Floats, log_chance: float) -> float:
-    """Number that the mean of what ``gains`` were drawn from, none below 0, falls short of with probability ``exp(-log_chance)`` at most."""
+    """Number that the mean of what ``gains >= 0`` were drawn from falls short of with probability ``exp(-log_chance)`` at most."""
     gains = np.minimum(gains, 1e300)  # less than was gained keeps the bound, and products stay finite
     logs = np.log1p(np.multiply.outer(_SCALES, gains)).sum(axis=1)
 

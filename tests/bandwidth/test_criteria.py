@@ -1,0 +1,108 @@
+"""Bandwidths chosen for the estimate: the path, both criteria against their twins, and the doors."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.bandwidth.criteria import choose_bandwidths, estimate_path
+from kwis.smoothing import kernel_products
+from tests.reference import criteria as twin
+
+GRID = np.array([math.inf, 4.0, 2.0, 1.0, 0.5, 0.25])
+
+
+def arrays(n=80, sets=3, seed=0):
+    rng = np.random.default_rng(seed)
+    context = rng.normal(size=(n, 2))
+    weight = np.exp(rng.normal(0, 0.7, (n, sets)) + 0.5 * context[:, :1])
+    weight[3] = 0.0
+    reward = (rng.random((n, sets)) < 0.4 + 0.3 * np.tanh(context[:, 1:])).astype(float)
+    return context, weight, reward
+
+
+def sums_of(context):
+    return lambda h: lambda vectors: kernel_products(context, h, kwis.RBF, (), vectors)
+
+
+def by_estimator(context, weight, reward, normalised, **more):
+    sample = kwis.WeightedSample(context=context, weight=weight, reward=reward, **more)
+    found = [kwis.KernelWIS(float(h), normalised=normalised).estimate(sample) for h in GRID]
+    return [one.value for one in found], [one.influence for one in found], [one.std_error for one in found]
+
+
+@pytest.mark.parametrize("normalised", [False, True], ids=["plain", "normalised"])
+@pytest.mark.parametrize("extra", ["", "mass", "group"])
+def test_a_path_is_the_estimator_at_every_bandwidth(normalised, extra):
+    context, weight, reward = arrays()
+    more = {"mass": np.random.default_rng(1).uniform(0.5, 3, 80), "group": np.arange(80) // 4}
+    more = {name: value for name, value in more.items() if name == extra}
+    path = estimate_path(weight, reward, GRID[::-1], sums_of(context), normalised=normalised, **more)
+    np.testing.assert_array_equal(path.bandwidths, GRID)
+    for t in range(3):
+        values, _, errors = by_estimator(context, weight[:, t], reward[:, t], normalised, **more)
+        np.testing.assert_allclose(path.value[:, t], values, rtol=1e-10)
+        np.testing.assert_allclose(np.sqrt(path.variance[:, t]), errors, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_criteria_are_those_of_their_twins(seed):
+    context, weight, reward = arrays(seed=seed)
+    narrow = choose_bandwidths(context, weight, reward, "slope", grid=GRID)
+    near = choose_bandwidths(context, weight, reward, "plug-in", grid=GRID, anchor=[2.0, math.inf, 0.5])
+    for t, anchor in enumerate((2, 0, 4)):
+        values, influences, _ = by_estimator(context, weight[:, t], reward[:, t], True)
+        assert narrow[t].value == GRID[twin.slope(values, influences)]
+        place, errors = twin.plug_in(values, influences, anchor)
+        assert near[t].value == GRID[place]
+        np.testing.assert_allclose(near[t].end_scores, errors, rtol=1e-9)
+        assert near[t].score == pytest.approx(min(errors), rel=1e-9)
+
+
+def test_the_anchor_is_the_choice_of_the_cross_validation_unless_given():
+    context, weight, reward = arrays(120, 1)
+    by_itself = choose_bandwidths(context, weight[:, 0], reward[:, 0], grid=GRID, rng=5)[0]
+    given = choose_bandwidths(
+        context, weight[:, 0], reward[:, 0], grid=GRID, anchor=kwis.select_bandwidth(context, weight[:, 0], rng=5).value
+    )[0]
+    assert by_itself.value == given.value
+    np.testing.assert_array_equal(by_itself.end_points, given.end_points)
+
+
+@pytest.mark.parametrize("criterion", ["slope", "plug-in"])
+@pytest.mark.parametrize("normalised", [False, True], ids=["plain", "normalised"])
+def test_kernel_wis_uses_the_criterion_it_is_given(criterion, normalised):
+    context, weight, reward = arrays(100, 1)
+    sample = kwis.WeightedSample(context=context, weight=weight[:, 0], reward=reward[:, 0])
+    estimate = kwis.KernelWIS(criterion, normalised=normalised).estimate(sample)
+    choice = choose_bandwidths(context, weight, reward, criterion, normalised=normalised)[0]
+    assert estimate.bandwidth == choice.value
+    assert estimate.value == kwis.KernelWIS(choice.value, normalised=normalised).estimate(sample).value
+    assert kwis.KernelWIS(criterion, normalised=normalised).held(sample).bandwidth == choice.value
+
+
+def test_equal_weights_leave_every_criterion_indifferent_to_the_estimate():
+    context, _, reward = arrays(60, 1)
+    sample = kwis.WeightedSample(context=context, weight=np.ones(60), reward=reward[:, 0])
+    for criterion in ("slope", "plug-in"):
+        assert kwis.KernelWIS(criterion, normalised=True).estimate(sample).value == pytest.approx(reward.mean(), rel=1e-12)
+
+
+def refused(call):
+    with pytest.raises(kwis.InputError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_what_cannot_be_is_refused_in_a_sentence():
+    context, weight, reward = arrays()
+    assert refused(lambda: choose_bandwidths(context, weight, reward, "best")) == "`criterion` must be one of slope, plug-in, got 'best'"
+    sentence = "`reward` must have the shape of `weight`, got (80, 2) and (80, 3)"
+    assert refused(lambda: choose_bandwidths(context, weight, reward[:, :2])) == sentence
+    assert (
+        refused(lambda: choose_bandwidths(context, weight, reward, grid=[1.0, -1.0])) == "`grid` must be positive, got -1.0 for feature 1"
+    )
+    sentence = '`per_feature` must be False unless `bandwidth` is "cv", got True'
+    assert refused(lambda: kwis.KernelWIS("slope", per_feature=True)) == sentence
+    assert refused(lambda: kwis.KernelWIS(per_feature="all")) == "`per_feature` must be True, False or \"shrunk\", got 'all'"
