@@ -1,0 +1,154 @@
+"""From what one pass over a log found to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import Any
+
+from kwis.diagnostics import PropensityReport, TargetDiagnostics
+from kwis.errors import UnsupportedError
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
+from kwis.evaluation.caveats import verdicts_of
+from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.measure import Measured
+from kwis.evaluation.recommend import pick
+from kwis.evaluation.records import LOGGING_POLICY, Settings
+from kwis.streaming.accumulator import Accumulator
+from kwis.streaming.checks import Sampled, support_of, weight_diagnostics
+from kwis.streaming.kernel import Kernels, kernel_notes, kernel_side
+from kwis.streaming.plan import Plan
+from kwis.streaming.scan import ScannedLog
+from kwis.streaming.sides import Side, Sides, StreamIntervals
+from kwis.streaming.state_totals import StateTotals
+from kwis.streaming.totals import Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """From what one pass found to the answer."""
+
+    log: ScannedLog
+    plan: Plan
+    found: Accumulator
+    sampled: Sampled
+    names: tuple[str, ...]
+    kernels: Kernels
+    intervals: StreamIntervals
+
+    def evaluation(self, notes: Iterable[str]) -> Evaluation:
+        plan, intervals = self.plan, self.intervals
+        totals = Totals(plan.layout, self.found.sums.finished(), self.found.rows)
+        self._refuse_no_weight(totals)
+        states = None if self.found.states is None else StateTotals.of(self.found.states, len(plan.targets))
+        refusal = self.kernels.refusal(self.log, plan) if self.kernels.wanted else None
+        kernels = self.kernels.found(self.log, plan, plan.seed) if self.kernels.wanted and refusal is None else {}
+        sides = Sides(totals, plan.group is not None)
+        logged = [sides.ratio(LOGGING_POLICY, reward, "mean of the log", totals.log_mean(k)) for k, reward in enumerate(plan.rewards)]
+        measured = sides.measured([*logged, *self._sides(sides, totals, states, kernels)])
+        logging, rest = {one.reward: one for one in measured[: len(logged)]}, measured[len(logged) :]
+        names = list(dict.fromkeys(one.estimate.name for one in rest))
+        report = self.sampled.report()
+        diagnostics = self._diagnostics(totals, report)
+        verdicts = verdicts_of(
+            rest,
+            {name: one.verdict for name, one in diagnostics.items()},
+            {name: one.weights for name, one in diagnostics.items()},
+            0.0 if states is None else states.lone,
+        )
+        picks = {(target.name, reward): pick(names, report) for target in plan.targets for reward in plan.rewards}
+        chosen = {key: made.name for key, made in picks.items()}
+        bare = {key: _bare(one) for key, one in logging.items()}
+        rows = (*logging_rows(bare, intervals), *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals))
+        changes = changes_of(rest, logging, chosen, intervals)
+        entries = [one for one in rest if chosen[one.target, one.reward] == one.estimate.name]
+        return Evaluation(
+            rows=rows,
+            changes=changes,
+            recommendations=recommendations_of(picks, rows, changes, rest, intervals),
+            diagnostics=diagnostics,
+            propensity=report,
+            rankings=rankings_of(entries, logging, rows, chosen, intervals),
+            paths=(),
+            segments=(),
+            drift=self.sampled.drift(),
+            weights=self.sampled.weights(),
+            notes=(*notes, *self._notes(states, refusal), *(kernel_notes(kernels.values()) if kernels else ())),
+            settings=self._settings([*logging.values(), *rest]),
+        )
+
+    def _refuse_no_weight(self, totals: Totals) -> None:
+        for t, target in enumerate(self.plan.targets):
+            if not totals.sums.total.rounded[totals.layout.weight(t)] > 0:
+                raise UnsupportedError(
+                    f"`target` must sometimes take an action that was logged, and {target.name} has probability 0 in every row"
+                )
+
+    def _sides(self, sides: Sides, totals: Totals, states: StateTotals | None, kernels: Mapping[tuple[str, str], Any]) -> Iterable[Side]:
+        """Every target by every estimator, and rewards within."""
+        ratios = {"vis": totals.vis, "truncated-vis": totals.truncated_vis, "wis": totals.wis}
+        forms = {form.name: form for form in self.kernels.wanted}
+        for t, target in enumerate(self.plan.targets):
+            for name in self.names:
+                for k, reward in enumerate(self.plan.rewards):
+                    side = (target.name, reward)
+                    if name in ratios:
+                        yield sides.ratio(*side, name, ratios[name](t, k))
+                    elif name in forms and kernels:
+                        found = kernels[side].normalised if forms[name].normalised else kernels[side].plain
+                        yield kernel_side(forms[name], found, side, (t, k), sides, self.sampled)
+                    elif name not in forms and states is not None:
+                        made = states.estimate(t, k, normalised=name.startswith("normalised"), mass=float(totals.mass), rows=totals.rows)
+                        yield sides.state(*side, name, made, t, k)
+
+    def _diagnostics(self, totals: Totals, report: PropensityReport) -> dict[str, TargetDiagnostics]:
+        return {
+            target.name: self.sampled.diagnostics(
+                t,
+                weight_diagnostics(self.found, totals, t, self.plan.group is not None),
+                support_of(self.found, target),
+                report,
+                self.plan.seed,
+            )
+            for t, target in enumerate(self.plan.targets)
+        }
+
+    def _notes(self, states: StateTotals | None, refusal: str | None) -> Iterable[str]:
+        plan, n, some = self.plan, self.found.rows, self.sampled.log.n
+        yield f"the log was scanned once, {n:,} rows in batches, and never held in memory as a whole"
+        if plan.replicates:
+            drawn = f"groups by `{plan.group}`" if plan.group else f"rows by `{plan.key}`" if plan.key else "rows by file and place"
+            yield f"intervals are percentiles of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
+        if states is not None:
+            yield f"state-wis saw {states.count:,} different contexts; its intervals are from influence functions, not resampled"
+        elif any("state-wis" in name for name in self.names):
+            yield f"no state-wis: {'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
+        if refusal is not None:
+            yield f"no Kernel-WIS: {refusal}"
+        if some < n:
+            yield f"propensities, local weights, balance and drift were checked on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
+
+    def _settings(self, measured: Sequence[Measured]) -> Settings:
+        plan = self.plan
+        bandwidths: Mapping[str, Any] = {one.target: one.estimate.bandwidth for one in measured if one.estimate.bandwidth is not None}
+        return Settings(
+            version=metadata.version("kwis"),
+            n=self.found.rows,
+            level=self.intervals.level,
+            seed=plan.seed,
+            rewards=plan.rewards,
+            targets={target.name: target.source for target in plan.targets},
+            estimators=tuple(dict.fromkeys(one.estimate.name for one in measured if one.target != LOGGING_POLICY)),
+            intervals={one.estimate.name: self.intervals.describe(one) for one in measured},
+            bandwidths=bandwidths,
+            selection_rows=self.sampled.log.n,
+            path_rows=0,
+            context=plan.context,
+        )
+
+
+def _bare(one: Measured) -> Measured:
+    """Without the vector that stands for the influence of the rows, which is of no use outside comparisons."""
+    return replace(one, estimate=replace(one.estimate, influence=None))

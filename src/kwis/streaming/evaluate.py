@@ -1,0 +1,175 @@
+"""``kwis.evaluate`` for a log that is scanned: one pass for the estimates, a random subset of its rows for what needs contexts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kwis import _validation as check
+from kwis.errors import InputError, KwisWarning, UnsupportedError
+from kwis.estimators import VIS, WIS, KernelWIS, StateWIS, TruncatedVIS
+from kwis.evaluation.account import few_rows
+from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.prepare import seed_of
+from kwis.evaluation.records import LOGGING_POLICY
+from kwis.evaluation.roster import Roster
+from kwis.large.estimate import runner_of
+from kwis.large.runner import Runner, reduced
+from kwis.smoothing.threads import engine
+from kwis.streaming.accumulator import Accumulator, merged
+from kwis.streaming.answer import Run
+from kwis.streaming.checks import Sampled, known_actions
+from kwis.streaming.head import Head
+from kwis.streaming.kernel import Kernels, asked_alike
+from kwis.streaming.largest import tail_rows
+from kwis.streaming.plan import Plan
+from kwis.streaming.scan import ScannedLog
+from kwis.streaming.sides import StreamIntervals
+from kwis.streaming.source import ParquetFiles, Source
+from kwis.typing import Seed
+
+Progress = Callable[[int, int, str], object]
+
+REPLICATES = 200
+SUBSET_ROWS = 20_000
+_TASKS = 8  # how many accumulators there are at once, whatever the number of files
+
+
+def evaluate_scanned(
+    log: ScannedLog,
+    target: Any,
+    *,
+    estimators: Any = None,
+    level: float = 0.95,
+    replicates: int = REPLICATES,
+    exact: bool | None = None,
+    rng: Seed = 0,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Evaluate target policies on a log that is read once, batch by batch, in memory that does not grow with it.
+
+    Values, standard errors and weight diagnostics are those of all rows, as if they were in memory. Intervals are percentiles of a
+    Poisson bootstrap whose counts are hashed from the identity of each row: they do not depend on how the log is cut or ordered.
+    Propensities, balance and drift are checked on a random subset of the rows, as the notes of the answer say.
+
+    Parameters
+    ----------
+    log
+        From :func:`kwis.scan_log`.
+    target
+        Columns that say what the policies do: names, ``kwis.chosen``, ``kwis.probability``, ``kwis.distribution``; a list, or a
+        mapping from names of your choice.
+    estimators
+        Names among vis, truncated-vis, wis, state-wis and normalised-state-wis, kernel-wis and normalised-kernel-wis; None: all.
+    replicates
+        Resamples of the bootstrap; 0 for intervals from standard errors.
+    exact
+        Whether Kernel-WIS is computed from all pairs of rows (True) or approximated (False); None: by the number of rows.
+    client
+        A :class:`dask.distributed.Client` whose workers read the files, which they must see under the same paths.
+    """
+    if not isinstance(log, ScannedLog):
+        raise InputError(f"`log` must be what kwis.scan_log returns, got {type(log).__name__}")
+    level, seed = check.level(level), seed_of(rng)
+    roster, notes = _roster(estimators, seed)
+    if client is not None and not isinstance(log.source, ParquetFiles):
+        raise InputError("`source` must be Parquet files with a `client`: rows in memory here are not sent to workers")
+    plan, context_notes = planned(log, target, replicates=check.whole(replicates, "replicates", 0), seed=seed, states=roster.wants_states)
+    with engine():
+        found = accumulated(plan, log.source, runner_of(client, progress))
+        if found.rows < 2:
+            raise UnsupportedError(f"`source` must have at least 2 rows for an interval, got {found.rows}")
+        few = few_rows(found.rows)
+        if few is not None:
+            warnings.warn(few, KwisWarning, stacklevel=2)
+        sampled = Sampled.of(found.subset.finished(), plan, log.roles, known_actions(found, plan, log.roles.actions))
+        run = Run(
+            log=log,
+            plan=plan,
+            found=found,
+            sampled=sampled,
+            names=roster.names,
+            kernels=Kernels(wanted=asked_alike(roster.kernels), exact=exact, client=client, progress=progress),
+            intervals=StreamIntervals(level=level, seed=seed),
+        )
+        return run.evaluation((*context_notes, *notes))
+
+
+def planned(log: ScannedLog, target: Any, *, replicates: int, seed: int, states: bool) -> tuple[Plan, tuple[str, ...]]:
+    """What is to be done with every batch, and notes on how it was decided."""
+    head = Head.of(log.source.head(), log.roles)
+    targets, propensity, rewards = head.targets(target), head.propensity(), head.rewards()
+    if LOGGING_POLICY in [one.name for one in targets]:
+        raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
+    context, notes = head.context((*rewards, *propensity.names), targets)
+    roles = log.roles
+    rows = log.source.rows
+    plan = Plan(
+        action=roles.action or "action",
+        rewards=rewards,
+        propensity=propensity,
+        targets=targets,
+        context=context,
+        also=tuple(name for name in (roles.time, roles.logger) if name is not None),
+        row_weight=roles.row_weight,
+        group=roles.group,
+        key=log.key,
+        pivots=head.first_rewards(rewards),
+        replicates=replicates,
+        seed=seed,
+        subset=SUBSET_ROWS if rows is None else min(SUBSET_ROWS, max(rows, 1)),
+        tail=tail_rows(rows),
+        states=states and bool(context) and roles.group is None,
+    )
+    log.source.check(plan.columns)
+    return plan, notes
+
+
+def accumulated(plan: Plan, source: Source, runner: Runner) -> Accumulator:
+    """One pass over all batches: a few tasks side by side, merged in a fixed order."""
+    parts = source.parts()
+    if not parts:
+        raise InputError("`source` must have rows, got none")
+    count = min(_TASKS, len(parts))
+    tasks = [(plan, source, tuple(parts[first::count])) for first in range(count)]
+    handles = runner.each(_accumulate, tasks, "reading the log")
+    return runner.fetch(reduced(runner, _merge, handles, "merging")) if len(handles) > 1 else runner.fetch(handles[0])
+
+
+def _accumulate(plan: Plan, source: Source, parts: Sequence[Any]) -> Accumulator:
+    return plan.accumulated(batch for part in parts for batch in source.read(part, plan.columns))
+
+
+def _merge(*parts: Accumulator) -> Accumulator:
+    return merged(list(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Estimators that take part, by name."""
+
+    names: tuple[str, ...]
+    kernels: tuple[KernelWIS, ...]
+
+    @property
+    def wants_states(self) -> bool:
+        return any("state-wis" in name for name in self.names)
+
+
+def _roster(asked: Any, seed: int) -> tuple[_Wanted, tuple[str, ...]]:
+    roster = Roster.of(asked, seed)
+    able = [one for one in roster.estimators if _streams(one)]
+    unable = [one.name for one in roster.estimators if not _streams(one)]
+    if unable and not roster.all_that_apply:
+        raise UnsupportedError(f"`estimators` must be of those that a scanned log has, got {unable[0]}; kwis.read_log has all")
+    notes = (f"left out, as they need all rows in memory: {', '.join(unable)}",) if unable else ()
+    return _Wanted(tuple(one.name for one in able), tuple(one for one in able if isinstance(one, KernelWIS))), notes
+
+
+def _streams(estimator: Any) -> bool:
+    if isinstance(estimator, TruncatedVIS):
+        return estimator.cap == "ionides"
+    return isinstance(estimator, VIS | WIS | StateWIS | KernelWIS)

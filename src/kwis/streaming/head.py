@@ -1,0 +1,128 @@
+"""What columns mean where that has to be read off their values: those of the first rows of a log decide, for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis.columns import Label
+from kwis.distributions import ColumnsByAction, codes_of, numbers_in
+from kwis.errors import InputError, UnsupportedError
+from kwis.io.context import context_columns
+from kwis.io.frames import from_frame
+from kwis.io.source import Roles
+from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn
+from kwis.streaming.plan import ByAction, Target
+from kwis.table import Table
+from kwis.typing import Floats
+
+HEAD_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """The first rows, from which the meaning of columns is read."""
+
+    table: Table
+    roles: Roles
+    names: tuple[str, ...]
+    actions: tuple[Label, ...]
+
+    @classmethod
+    def of(cls, rows: Any, roles: Roles) -> Head:
+        """``rows`` is an Arrow table of all columns."""
+        table = from_frame(rows.slice(0, HEAD_ROWS))
+        actions = tuple(roles.actions) if roles.actions is not None else table.column(roles.action or "action", "action").coded()[1]
+        return cls(table, roles, tuple(rows.column_names), actions)
+
+    def propensity(self) -> ByAction:
+        asked = self.roles.propensity
+        if asked is None:
+            raise UnsupportedError(
+                "`propensity` must be named for a log that is scanned, as estimating it needs all rows at once; kwis.read_log can do that"
+            )
+        if isinstance(asked, str) and asked in self.table:
+            return ByAction(column=asked)
+        return ByAction(columns=self._by_action(asked, "propensity"))
+
+    def rewards(self) -> tuple[str, ...]:
+        names = self.table.expand("reward" if self.roles.reward is None else self.roles.reward, "reward")
+        if not names:
+            raise InputError("`reward` must name at least one column, got none")
+        return names
+
+    def first_rewards(self, names: Sequence[str]) -> Floats:
+        """Rewards of the first row."""
+        return np.array([numbers_in(self.table.column(name).take(np.arange(1)), name, "reward")[0] for name in names])
+
+    def context(self, used: Iterable[str], targets: Iterable[Target]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Context columns without those of the targets, and notes on how they were found."""
+        found = context_columns(self.table, self.roles, tuple(used), self.actions)
+        taken = {name for target in targets for name in target.names}
+        names = tuple(name for name in found.names if name not in taken)
+        listed = f"no context was named, so it is every other column: {', '.join(names)}; the first {self.table.n:,} rows decided which"
+        notes = [listed] if self.roles.context is None and names else []
+        return names, (*notes, *found.notes[1:])
+
+    def targets(self, asked: Any) -> tuple[Target, ...]:
+        """Targets as :func:`kwis.evaluate` takes them, as far as columns say what they do."""
+        if isinstance(asked, Mapping) and {str(key) for key in asked} != {str(action) for action in self.actions}:
+            return tuple(self._target(entry, str(name)) for name, entry in asked.items())
+        found = [self._target(entry) for entry in (asked if isinstance(asked, list | tuple) else [asked])]
+        if not found:
+            raise InputError("`target` must name at least one policy, got none")
+        names = [target.name for target in found]
+        return tuple(
+            replace(target, name=f"{target.name} ({names[:i].count(target.name) + 1})") if target.name in names[:i] else target
+            for i, target in enumerate(found)
+        )
+
+    def _target(self, asked: Any, name: str | None = None) -> Target:
+        if isinstance(asked, str) and asked in self.table:
+            asked = ChosenColumn(asked) if self._is_choice(asked) else ProbabilityColumn(asked)
+        if isinstance(asked, ChosenColumn):
+            self.table.column(asked.column, "target")
+            return Target(name=name or asked.column, chosen=asked.column, source=f"column `{asked.column}`: the action taken")
+        if isinstance(asked, ProbabilityColumn):
+            self.table.column(asked.column, "target")
+            source = f"column `{asked.column}`: probability of the logged action"
+            return Target(name=name or asked.column, chance=ByAction(column=asked.column), source=source)
+        columns = asked.columns if isinstance(asked, DistributionColumns) else asked
+        if not isinstance(columns, str | Mapping | tuple):
+            kind = type(asked).__name__
+            raise UnsupportedError(f"`target` must be a column or one column per action for a log that is scanned, got {kind}")
+        found = self._by_action(columns, "target")
+        ends = list(found.values())
+        label = name or (columns if isinstance(columns, str) else ends[0])
+        return Target(name=label, chance=ByAction(columns=found), source=f"one column per action, `{ends[0]}` to `{ends[-1]}`")
+
+    def _is_choice(self, name: str) -> bool:
+        column = self.table.column(name)
+        labels = bool((codes_of(column, self.actions)[0] >= 0).all())
+        chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
+        if labels and chances:
+            raise InputError(
+                f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
+                f"kwis.chosen({name!r}) or kwis.probability({name!r})"
+            )
+        return labels or column.kind == "text"
+
+    def _by_action(self, asked: ColumnsByAction, role: str) -> dict[str, str]:
+        """From the text of a label to its column."""
+        if isinstance(asked, Mapping):
+            found = {str(label): name for label, name in asked.items()}
+        elif isinstance(asked, str):
+            found = {name.removeprefix(f"{asked}_"): name for name in self.names if name.startswith(f"{asked}_")}
+            if not found:
+                self.table.expand(asked, role)  # says that there is no such name, and which is nearest
+                raise InputError(f"`{role}` must have one column per action (`{asked}_{self.actions[0]}`, ...), got the column `{asked}`")
+        elif self.roles.actions is None:
+            raise InputError(f"`{role}` must be a mapping from actions to columns, or `actions` must list the actions of the columns")
+        else:
+            found = {str(label): name for label, name in zip(self.roles.actions, asked, strict=True)}
+        for name in found.values():
+            self.table.column(name, role)
+        return found

@@ -1,0 +1,133 @@
+"""What is to be done with every batch, decided before the pass: which columns are what, and what each target means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis.errors import InputError
+from kwis.streaming import values
+from kwis.streaming.accumulator import Accumulator, Weighed, checked_terms
+from kwis.streaming.rows import Layout, Rows
+from kwis.streaming.source import Batch
+from kwis.typing import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByAction:
+    """Probabilities of actions: of the logged one in a column, or one column per action by the text of its label."""
+
+    column: str | None = None
+    columns: Mapping[str, str] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.column,) if self.columns is None and self.column is not None else tuple((self.columns or {}).values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A policy to be evaluated: ``chosen`` names a column with the action it takes, ``chance`` its probabilities."""
+
+    name: str
+    source: str
+    chosen: str | None = None
+    chance: ByAction | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.chosen,) if self.chosen is not None else self.chance.names if self.chance is not None else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """All that a worker has to know; it holds no rows and can be sent anywhere."""
+
+    action: str
+    rewards: tuple[str, ...]
+    propensity: ByAction
+    targets: tuple[Target, ...]
+    context: tuple[str, ...]
+    also: tuple[str, ...]
+    row_weight: str | None
+    group: str | None
+    key: str | None
+    pivots: Floats
+    replicates: int
+    seed: int
+    subset: int
+    tail: int
+    states: bool
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(len(self.targets), len(self.rewards))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column to be read, each once."""
+        single = (self.row_weight, self.group, self.key)
+        targets = [name for target in self.targets for name in target.names]
+        named = (self.action, *self.rewards, *self.propensity.names, *targets, *self.context, *self.also, *single)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    def start(self) -> Accumulator:
+        """An accumulator with nothing in it."""
+        pivots = self.pivots if self.states else None
+        return Accumulator.empty(self.layout, replicates=self.replicates, seed=self.seed, subset=self.subset, tail=self.tail, pivots=pivots)
+
+    def accumulated(self, batches: Iterable[Batch]) -> Accumulator:
+        """Everything about some batches."""
+        found = self.start()
+        for batch in batches:
+            if batch.n:
+                found.add(self.weighed(batch))
+        return found
+
+    def weighed(self, batch: Batch) -> Weighed:
+        """Checked arrays of a batch."""
+        action = values.Labels.of(batch, self.action, "action")
+        promised: dict[str, dict[Any, float]] = {}
+        assumed = self._propensity(batch, action)
+        weights = [self._chance(batch, action, target, promised) / assumed for target in self.targets]
+        identity = batch.keys() if self.key is None else values.label_keys(batch, self.key, "key")
+        rows = Rows(
+            identity=identity,
+            draw=identity if self.group is None else values.label_keys(batch, self.group, "group"),
+            number=batch.numbers(),
+            mass=values.masses(batch, self.row_weight),
+            weight=np.stack(weights, axis=1),
+            reward=np.stack([values.finite(batch, name, "reward") for name in self.rewards], axis=1),
+        )
+        context = None
+        if self.states:
+            context = np.stack([values.column_keys(batch, self.context, salt) for salt in (2, 3)], axis=1)
+        return Weighed(rows=checked_terms(rows, batch.row), table=batch.table, context=context, actions=action.counts(), promised=promised)
+
+    def _propensity(self, batch: Batch, action: values.Labels) -> Floats:
+        if self.propensity.columns is None:
+            assert self.propensity.column is not None
+            return values.propensities(batch, self.propensity.column)
+        logged, _ = values.by_action(batch, dict(self.propensity.columns), action, "propensity")
+        if (logged <= 0).any():
+            row = int(np.argmax(logged <= 0))
+            raise InputError(f"`propensity` must be positive where its action was taken, got {logged[row]} at {batch.row(row)}")
+        return logged
+
+    @staticmethod
+    def _chance(batch: Batch, action: values.Labels, target: Target, promised: dict[str, dict[Any, float]]) -> Floats:
+        """Probability of the logged action under a target."""
+        if target.chosen is not None:
+            choice = values.Labels.of(batch, target.chosen, "target")
+            promised[target.name] = {label: float(count) for label, count in choice.counts().items()}
+            return action.same(choice).astype(np.float64)
+        assert target.chance is not None
+        if target.chance.columns is None:
+            assert target.chance.column is not None
+            return values.probabilities(batch, target.chance.column, "target")
+        logged, sums = values.by_action(batch, dict(target.chance.columns), action, "target")
+        promised[target.name] = dict(sums)
+        return logged

@@ -1,0 +1,248 @@
+"""Where record batches come from: Parquet files, or Arrow data handed over; every row keeps its place."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from kwis.errors import InputError, UnsupportedError
+from kwis.io.duck import first_line
+from kwis.large.source import Footer, parquet_files, same_kinds
+from kwis.streaming.counts import row_keys
+from kwis.typing import Ints
+
+BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """Consecutive rows as an Arrow table.
+
+    Attributes
+    ----------
+    identity
+        What the rows are known by in resamples, together with their number: the name of their file within the folder.
+    place
+        The file in messages; empty where there is none.
+    start, offset
+        Number of the first row within the file, and within the whole log.
+    """
+
+    table: Any
+    identity: str
+    place: str
+    start: int
+    offset: int
+
+    @property
+    def n(self) -> int:
+        return int(self.table.num_rows)
+
+    def row(self, i: int) -> str:
+        """A row in words."""
+        return f"row {self.start + i} of {self.place!r}" if self.place else f"row {self.start + i}"
+
+    @property
+    def where(self) -> str:
+        return f" in {self.place!r}" if self.place else ""
+
+    def keys(self) -> Ints:
+        return row_keys(self.identity, self.start, self.n)
+
+    def numbers(self) -> Ints:
+        return np.arange(self.offset, self.offset + self.n)
+
+
+class Source(Protocol):
+    """Batches in parts that can be read independently of each other."""
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """Arrow type of every column, as in the first file."""
+        ...
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if that is known beforehand."""
+        ...
+
+    def head(self) -> Any:
+        """The first rows as an Arrow table of all columns."""
+        ...
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse files that lack one of the columns, or hold something else in it."""
+        ...
+
+    def parts(self) -> Sequence[Any]: ...
+
+    def read(self, part: Any, columns: Sequence[str]) -> Iterator[Batch]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A row group of a Parquet file, small enough to be sent anywhere."""
+
+    path: str
+    identity: str
+    group: int
+    start: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFiles:
+    """Parquet files, in the order of their names."""
+
+    footers: tuple[Footer, ...]
+    folder: str
+
+    @classmethod
+    def of(cls, source: Any) -> ParquetFiles:
+        """The files meant by a path, a folder, a pattern or a list of these; each is opened once to see that it can be read."""
+        needed()
+        paths = parquet_files(source)
+        single = isinstance(source, str | Path) and Path(source).is_dir()
+        return cls(tuple(Footer.of(path) for path in paths), str(source) if single else "")
+
+    @property
+    def types(self) -> dict[str, Any]:
+        return dict(next((footer for footer in self.footers if sum(footer.groups)), self.footers[0]).types)
+
+    @property
+    def rows(self) -> int | None:
+        return sum(sum(footer.groups) for footer in self.footers)
+
+    def head(self) -> Any:
+        part = next(iter(self.parts()), None)
+        if part is None:
+            raise InputError("`source` must have rows, got none")
+        return next(self.read(part, list(self.types))).table
+
+    def check(self, columns: Sequence[str]) -> None:
+        same_kinds(self.footers, columns)
+
+    def parts(self) -> list[Part]:
+        found, offset = [], 0
+        for footer in self.footers:
+            start = 0
+            for group, size in enumerate(footer.groups):
+                if size:
+                    found.append(Part(footer.path, self._identity(footer.path), group, start, offset + start))
+                start += size
+            offset += start
+        return found
+
+    def _identity(self, path: str) -> str:
+        """Name of a file within its folder, so that a folder that is moved keeps its resamples."""
+        return Path(path).relative_to(self.folder).as_posix() if self.folder else Path(path).name
+
+    def read(self, part: Part, columns: Sequence[str]) -> Iterator[Batch]:
+        from pyarrow import Table, parquet
+
+        done = 0
+        with readable(part.path), parquet.ParquetFile(part.path) as file:
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=list(columns), use_threads=False):
+                yield Batch(
+                    table=Table.from_batches([batch]),
+                    identity=part.identity,
+                    place=part.path,
+                    start=part.start + done,
+                    offset=part.offset + done,
+                )
+                done += batch.num_rows
+
+
+@dataclass(slots=True, eq=False)
+class ArrowData:
+    """Arrow tables or record batches, read one after the other and, if they come from an iterator, only once."""
+
+    types: dict[str, Any]
+    rows: int | None
+    first: Any
+    batches: Iterable[Any] | None
+
+    @classmethod
+    def of(cls, source: Any) -> ArrowData:
+        needed()
+        import pyarrow as pa
+
+        if isinstance(source, pa.Table | pa.RecordBatch):
+            return cls({field.name: field.type for field in source.schema}, source.num_rows, source, [source])
+        batches = iter(source)
+        first = next((batch for batch in batches if _is_arrow(batch).num_rows), None)
+        if first is None:
+            raise InputError("`source` must have rows, got none")
+        if isinstance(source, list | tuple):
+            rows = sum(_is_arrow(batch).num_rows for batch in source)
+            return cls({field.name: field.type for field in first.schema}, rows, first, list(source))
+        return cls({field.name: field.type for field in first.schema}, None, first, itertools.chain([first], batches))
+
+    def head(self) -> Any:
+        return next(_pieces(self.first, list(self.types), 0))
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Batches are checked as they come."""
+
+    def parts(self) -> list[int]:
+        return [0]
+
+    def _once(self) -> Iterable[Any]:
+        """The batches; those of an iterator are gone afterwards."""
+        batches = self.batches
+        if batches is None:
+            raise InputError("`source` must be Parquet files, or Arrow data that is more than an iterator, to be read again")
+        if not isinstance(batches, list):
+            self.batches = None
+        return batches
+
+    def read(self, part: int, columns: Sequence[str]) -> Iterator[Batch]:
+        done = part
+        for given in self._once():
+            for table in _pieces(_is_arrow(given), columns, done):
+                yield Batch(table=table, identity="", place="", start=done, offset=done)
+                done += table.num_rows
+
+
+def _pieces(given: Any, columns: Sequence[str], done: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    missing = [name for name in columns if name not in given.schema.names]
+    if missing:
+        raise InputError(f"`source` must have the column `{missing[0]}` in every batch, and the one that starts at row {done} has not")
+    table = (given if isinstance(given, pa.Table) else pa.Table.from_batches([given])).select(list(columns))
+    for start in range(0, table.num_rows, BATCH_ROWS):
+        yield table.slice(start, BATCH_ROWS)
+
+
+def _is_arrow(given: Any) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(given, pa.Table | pa.RecordBatch):
+        raise InputError(f"`source` must be Parquet files, or Arrow tables and record batches, got {type(given).__name__}")
+    return given
+
+
+@contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Whatever is wrong with a file becomes one sentence that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as failure:
+        raise InputError(f"`source` must hold files that can be read, and {path!r} cannot: {first_line(failure)}") from None
+
+
+def needed() -> None:
+    """Refuse to go on without pyarrow."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise UnsupportedError("scanning a log needs pyarrow to be installed")
