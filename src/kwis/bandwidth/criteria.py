@@ -164,11 +164,8 @@ def choose_bandwidths(
     points = typical * 2.0**_OCTAVES if grid is None else check.bandwidth(grid, np.size(grid), "grid")
     anchors: Floats = np.empty(0)
     if criterion == "plug-in":
-        anchors = _anchors(
-            anchor,
-            weights,
-            lambda: select_bandwidths(contexts, weights, folds=folds, kernel=profile, categorical=columns, group=group, rng=rng),
-        )
+        how: dict[str, Any] = {"folds": folds, "kernel": profile, "categorical": columns, "group": group, "mass": masses, "rng": rng}
+        anchors = _anchors(anchor, weights, lambda: select_bandwidths(contexts, weights, **how))
     bandwidths = np.unique(np.concatenate([np.atleast_1d(points), anchors, [np.inf]]))
 
     def sums_at(h: float) -> LocalSums:

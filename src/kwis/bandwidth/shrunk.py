@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ def select_shrunk(
     kernel: Kernel | str = RBF,
     categorical: Iterable[int] | int = (),
     group: Any = None,
+    mass: ArrayLike | None = None,
     rng: Seed = 0,
 ) -> BandwidthChoice:
     """One bandwidth per feature, as far from the shared one as held-out rows justify.
@@ -62,7 +63,8 @@ def select_shrunk(
     labels = None if group is None else check.labels(group, "group", weights.size)
     folded = as_folds(folds, weights.size, generator, group)
     columns = check.categorical_columns(categorical, contexts)
-    log = _Rows(contexts, weights, labels, columns, as_kernel(kernel), int(folded.max()) + 1)
+    counted = np.ones(weights.size) if mass is None else check.masses(mass, weights.size)
+    log = _Rows(contexts, weights, counted, labels, columns, as_kernel(kernel), int(folded.max()) + 1)
     problem = log.problem(folded)
     with engine():
         plan = problem.plan()
@@ -78,6 +80,7 @@ class _Rows:
 
     context: Floats
     weight: Floats
+    mass: Floats
     group: Ints | None
     categorical: tuple[int, ...]
     kernel: Kernel
@@ -85,7 +88,7 @@ class _Rows:
 
     def take(self, rows: Ints) -> _Rows:
         labels = None if self.group is None else self.group[rows]
-        return _Rows(self.context[rows], self.weight[rows], labels, self.categorical, self.kernel, self.folds)
+        return replace(self, context=self.context[rows], weight=self.weight[rows], mass=self.mass[rows], group=labels)
 
     def at_most(self, count: int, rng: np.random.Generator) -> _Rows:
         n = self.weight.size
@@ -93,7 +96,7 @@ class _Rows:
 
     def problem(self, labels: Ints) -> Problem:
         geometry = Geometry.of(self.context, self.categorical)
-        return Problem(geometry, Folds.of(labels), self.kernel, typical_distance(geometry))
+        return Problem(geometry, Folds.of(labels, self.mass), self.kernel, typical_distance(geometry))
 
     def units(self) -> int:
         """Rows, or groups, that folds can tell apart."""
@@ -168,9 +171,10 @@ class _Shapes:
 
 
 def _squared_errors(fit: _Rows, judge: _Rows, bandwidth: Floats) -> Floats:
-    predicted = kernel_means(judge.context, fit.context, bandwidth, fit.kernel, fit.categorical, fit.weight)
-    unit = max(float(np.abs(fit.weight).max()), float(np.abs(judge.weight).max()), np.finfo(np.float64).tiny)
-    return np.square((judge.weight - predicted) / unit)  # squares of huge weights would overflow
+    columns = (fit.mass * fit.weight, fit.mass)
+    load, mass = (kernel_means(judge.context, fit.context, bandwidth, fit.kernel, fit.categorical, column) for column in columns)
+    unit = max(float(fit.weight.max()), float(judge.weight.max()), np.finfo(np.float64).tiny)  # squares of huge weights would overflow
+    return judge.mass * np.square((judge.weight - load / mass) / unit)
 
 
 def _finished(problem: Problem, plan: Plan, weight: Floats, shared: BandwidthChoice, shape: Floats, evaluations: int) -> BandwidthChoice:

@@ -109,13 +109,14 @@ class KernelWIS:
             "kernel": self.kernel,
             "categorical": sample.categorical,
             "group": fold_groups(sample),
+            "mass": sample.mass,
             "rng": self.rng,
         }
         if self.bandwidth != "cv":
             from kwis.bandwidth.criteria import choose_bandwidths
 
             arrays = sample.context, sample.weight, sample.reward
-            return choose_bandwidths(*arrays, self.bandwidth, normalised=self.normalised, mass=sample.mass, **shared)[0]
+            return choose_bandwidths(*arrays, self.bandwidth, normalised=self.normalised, **shared)[0]
         if self.per_feature == "shrunk":
             from kwis.bandwidth.shrunk import select_shrunk
 
