@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kwis.kernels import RBF
-from kwis.smoothing import blocked, lattice
+from kwis.smoothing import blocked, lattice, sweeps
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds
 from kwis.smoothing.lattice import LatticeCV
@@ -113,7 +113,7 @@ def test_shifts_change_nothing_where_they_are_not_needed(monkeypatch, h):
     codes, weight, folds = sample((4, 3, 5), n=100)
     ours, _ = plans(codes, folds)
     plain = ours.score(weight, unequal(h, 3))
-    monkeypatch.setattr(lattice, "_SAFE_PENALTY", -1.0)
+    monkeypatch.setattr(sweeps, "SAFE_COST", -1.0)
     shifted = ours.score(weight, unequal(h, 3))
     assert shifted.value == pytest.approx(plain.value, rel=1e-13)
     close_gradient(shifted.gradient, plain.gradient, plain.value)

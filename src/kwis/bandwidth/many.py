@@ -8,7 +8,7 @@ within 1e-6 of the smallest. The few vectors whose minimum lies off the grid are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,10 @@ from kwis.bandwidth.select import Problem
 from kwis.bandwidth.standardised import Standardised
 from kwis.kernels import RBF, Kernel
 from kwis.results import BandwidthChoice
-from kwis.smoothing import uses_compiled_tiles
+from kwis.smoothing import Plan, uses_compiled_tiles
 from kwis.smoothing.lattice import LatticeCV
 from kwis.smoothing.many import ManyCV
+from kwis.smoothing.one_hot import OneHotCV
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
@@ -55,7 +56,7 @@ def select_bandwidths(
     of the single selection. One per feature, and compact kernels, are searched column by column. The callback's ``start`` counts the
     columns done.
     """
-    problem = Problem.of(context, categorical, folds, kernel, group, mass, rng)
+    problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
     count = columns.shape[1]
@@ -77,15 +78,16 @@ def select_bandwidths(
                 choices.append(alone(columns[:, first].copy()))
             else:
                 batch = columns[:, first : first + _BATCH]
-                together = _together(problem, batch, told)
+                together = _together(problem, plan, batch, told)
                 choices += [choice or alone(column) for choice, column in zip(together, batch.T.copy(), strict=True)]
     return tuple(choices)
 
 
-def _together(problem: Problem, columns: Floats, told: Callback) -> list[BandwidthChoice | None]:
+def _together(problem: Problem, plan: Plan, columns: Floats, told: Callback) -> list[BandwidthChoice | None]:
     """Choices of all columns, None for those whose minimum lies where the polynomials do not reach."""
     scaled = [Standardised.of(column, problem.folds) for column in columns.T.copy()]
-    curves = _Curves(problem, np.stack([column.weight for column in scaled], axis=1), scan_grid(problem.typical), told)
+    weights = np.stack([column.weight for column in scaled], axis=1)
+    curves = _Curves(_scores(problem, plan), weights, scan_grid(problem.typical), told)
     dips = curves.dips(np.array([column.score > 0 for column in scaled]))
     curves.refine(dips)
     lost = {dip.vector for dip in dips if dip.lost}
@@ -94,6 +96,17 @@ def _together(problem: Problem, columns: Floats, told: Callback) -> list[Bandwid
         if math.isfinite(dip.x):
             ends[dip.vector].append((math.exp(dip.x), dip.score))
     return [None if vector in lost else problem.choice(column, ends[vector], curves.passes, False) for vector, column in enumerate(scaled)]
+
+
+Scores = Callable[[Floats, Floats, Floats, Any], Floats]
+"""From weights, bandwidths, the pairs of them that are wanted, and a precision, to ``(bandwidths, vectors)`` scores."""
+
+
+def _scores(problem: Problem, plan: Plan) -> Scores:
+    if isinstance(plan.finish, OneHotCV):
+        indicators = plan.finish
+        return lambda weights, bandwidths, wanted, _: indicators.scan_many(weights, bandwidths, wanted)
+    return ManyCV(problem.geometry, problem.folds, problem.kernel, uses_compiled_tiles(problem.geometry, problem.kernel)).scan
 
 
 @dataclass(slots=True)
@@ -110,16 +123,14 @@ class _Dip:
 class _Curves:
     """Scores of all vectors along the bandwidth."""
 
-    problem: Problem
+    scores: Scores
     weights: Floats
     grid: Floats
     told: Callback
     passes: int = 0
 
     def scan(self, bandwidths: Floats, wanted: Floats, dtype: Any) -> Floats:
-        compiled = uses_compiled_tiles(self.problem.geometry, self.problem.kernel)
-        many = ManyCV(self.problem.geometry, self.problem.folds, self.problem.kernel, compiled)
-        scores = many.scan(self.weights, bandwidths, wanted, dtype)
+        scores = self.scores(self.weights, bandwidths, wanted, dtype)
         self.passes += bandwidths.size
         self.told(Progress(self.passes, 0, 1, float(scores[wanted].min(initial=1.0))))
         return scores

@@ -64,7 +64,7 @@ def select_bandwidth(
     BandwidthChoice
         ``value`` is infinite where the mean of all weights predicts at least as well as any kernel mean.
     """
-    problem = Problem.of(context, categorical, folds, kernel, group, mass, rng)
+    problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     weights = check.weights(weight, "weight", problem.geometry.n)
     begin = None if starts is None else check.starts(starts, problem.geometry.d, per_feature)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
@@ -83,7 +83,7 @@ class Problem:
 
     @classmethod
     def of(
-        cls, context: ArrayLike, categorical: Any, folds: Any, kernel: Kernel | str, group: Any, mass: ArrayLike | None, rng: Seed
+        cls, context: ArrayLike, categorical: Any, folds: Any, kernel: Kernel | str, group: Any, rng: Seed, mass: ArrayLike | None = None
     ) -> Problem:
         contexts = check.contexts(context)
         geometry = Geometry.of(contexts, check.categorical_columns(categorical, contexts))

@@ -3,6 +3,7 @@
 The functions here are its front door. They pick the plan that suits the data; the caller never has to know which:
 
 - ``lattice`` when all columns are categorical and their product is small: sweeps over cells, no pairs at all;
+- ``one_hot`` the same for indicators of categorical features and the RBF kernel;
 - ``blocked`` for few rows, for wide data (matrix products) and for every kernel but the RBF: numpy, nothing to compile;
 - ``tiles`` and ``fused`` otherwise: compiled loops, in float32 to locate a minimum and float64 to finish;
 - ``many`` when many weight vectors share contexts and folds: one matrix product serves them all.
@@ -15,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.kernels import RBF, Kernel
-from kwis.smoothing import blocked
+from kwis.smoothing import blocked, sweeps
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import CrossValidation, Folds, Reducible
 from kwis.smoothing.lattice import LatticeCV
 from kwis.smoothing.lattice import kernel_products as lattice_products
+from kwis.smoothing.one_hot import OneHot, OneHotCV
 from kwis.typing import Bandwidth, Floats
 
 _COMPILED_ROWS = 600  # below, numpy is quick enough that nothing need be compiled
@@ -45,6 +47,9 @@ def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> 
     """The exact half of the plan, for who needs no more."""
     if folds.even and LatticeCV.fits(geometry, folds):  # its counts must be exact
         return LatticeCV.of(geometry, folds)
+    indicators = OneHot.of(geometry, len(folds.members)) if kernel is RBF and folds.even else None
+    if indicators is not None:
+        return OneHotCV(indicators, folds)
     if uses_compiled_tiles(geometry, kernel) and not folds.small:  # a tile holds rows of one fold
         from kwis.smoothing.tiles import FusedCV
 
@@ -63,6 +68,9 @@ def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categ
     geometry = Geometry.of(context, categorical)
     if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))):
         return lattice_products(geometry.scaled(bandwidth), vectors)
+    indicators = OneHot.of(geometry, 1) if kernel is RBF else None
+    if indicators is not None:
+        return sweeps.kernel_products(indicators.lattice, indicators.costs(bandwidth), vectors)
     if uses_compiled_tiles(geometry, kernel):
         from kwis.smoothing import tiles
 
