@@ -65,7 +65,7 @@ def _samples(workshop: Workshop, cell: Cell, behaviour: np.ndarray) -> Predicted
     rows, log = laboratory.rows[1], laboratory.log(cell.logging, _SET)
     evaluation = laboratory.probabilities(cell.evaluation)[rows]
     number = np.arange(rows.size)
-    expected = workshop.rewards(cell.logging).expected
+    expected = workshop.rewards(cell.logging).test
     sample = WeightedSample(
         context=laboratory.test_context, weight=evaluation[number, log.action] / behaviour[number, log.action], reward=log.reward
     )

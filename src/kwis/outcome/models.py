@@ -125,12 +125,15 @@ class RewardModel:
         The regressor, in words.
     explained
         Share of the held-out variance of the reward that it explains on the log it learnt from.
+    held_out
+        ``(n, K)`` predictions for the rows of the log itself, each from a model that never saw the row.
     candidates
         Held-out mean squared error of every model that was tried.
     """
 
     name: str
     explained: float
+    held_out: Floats
     candidates: Mapping[str, float]
     lesson: Lesson
     candidate: Candidate
@@ -146,8 +149,15 @@ def fit_rewards(features: Floats, action: Ints, reward: Floats, n_actions: int, 
     labels = make_folds(action.size, folds, generator)
     lesson = Lesson.of(features, action, reward, n_actions)
     candidates = default_models(action.size, features.shape[1], n_actions, int(generator.integers(2**31)))
-    errors = {name: lesson.error(lesson.taken(lesson.held_out(one, labels))) for name, one in candidates.items()}
+    tried = {name: lesson.held_out(one, labels) for name, one in candidates.items()}
+    errors = {name: lesson.error(lesson.taken(expected)) for name, expected in tried.items()}
     best = min(errors, key=lambda name: errors[name])
     plain = lesson.error_without_context(labels)
-    explained = 1 - errors[best] / plain if plain > 0 else 0.0
-    return RewardModel(name=best, explained=explained, candidates=errors, lesson=lesson, candidate=candidates[best])
+    return RewardModel(
+        name=best,
+        explained=1 - errors[best] / plain if plain > 0 else 0.0,
+        held_out=tried[best],
+        candidates=errors,
+        lesson=lesson,
+        candidate=candidates[best],
+    )

@@ -16,7 +16,8 @@ RECOMMENDED = "recommended"
 MODELLED = ("doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis")
 WEIGHTED = ("wis", "kernel-wis", "normalised-kernel-wis")
 WITH_ORACLE = ("wis", "doubly-robust-wis")
-REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), "logged": ()}
+LOGGED = "logged"
+REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), LOGGED: ()}
 """Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is known."""
 CRITERIA = ("slope", "plug-in")
 OTHER_KERNELS = tuple(name for name in KERNELS if name != "rbf")
@@ -29,7 +30,9 @@ MAIN_COLUMNS = (
     RECOMMENDED,
 )
 ABLATION_COLUMNS = tuple(f"{name}-only-wis" for name in REPAIRS)
-BANDWIDTH_COLUMNS = (*(f"{name}-{rule}" for rule in CRITERIA for name in WEIGHTED[1:]), "kernel-wis-shrunk", "normalised-kernel-wis-shrunk")
+BEST = "best"
+"""The bandwidth that is best in hindsight, known only with the truth: what there is to win."""
+BANDWIDTH_COLUMNS = ("kernel-wis-shrunk", *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
 KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in OTHER_KERNELS for name in WEIGHTED[1:])
 
 

@@ -1,45 +1,66 @@
-"""Kernel-WIS with other kernels, and with bandwidths chosen otherwise; all choices are made on the training log."""
+"""Kernel-WIS with other kernels, and with bandwidths chosen otherwise."""
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from kwis.bandwidth import select_bandwidth
-from kwis.estimators import KernelWIS
+from kwis.bandwidth.criteria import choices, estimate_path
+from kwis.bandwidth.scale import typical_distance
+from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.local import LocalSums
 from kwis.kernels import KERNELS
-from kwis.paper.beyond.columns import CRITERIA, OTHER_KERNELS
-from kwis.paper.estimates import Influenced, local_of
+from kwis.paper.beyond.columns import BEST, CRITERIA, OTHER_KERNELS
+from kwis.paper.estimates import Influenced, TestSetEstimates, local_of
 from kwis.paper.grid import Cell
 from kwis.paper.pairs import Pairs
 from kwis.paper.simulate import Experiment, Laboratory
 from kwis.smoothing import kernel_products
-from kwis.weights import WeightedSample
+from kwis.smoothing.geometry import Geometry
+from kwis.typing import Floats
+
+_OCTAVES = np.arange(3.0, -2.01, -0.5)  # the grid of the criteria, around the typical distance
+Estimates = dict[str, TestSetEstimates]
 
 
-def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs) -> dict[str, Influenced]:
-    """Plain and normalised estimates with the bandwidth of every criterion, and with the shrunk one per feature."""
+def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float) -> Estimates:
+    """Estimates by every criterion, which looks at each test set as a user's log, and with the shrunk bandwidth of the training log."""
     experiment = laboratory.experiment(cell)
-    sample = WeightedSample(context=laboratory.train_context, weight=experiment.train_weight, reward=laboratory.log(cell.logging, 0).reward)
-    rules: dict[str, dict[str, Any]] = {name: {"bandwidth": name} for name in CRITERIA} | {"shrunk": {"per_feature": "shrunk"}}
-    found: dict[str, Influenced] = {}
-    for name, options in rules.items():
-        for normalised in (False, True):
-            held = KernelWIS(normalised=normalised, **options).held(sample)
-            both = local_of(experiment.weight, [experiment.reward], pairs.sums(held.bandwidth))[0]
-            found[f"{held.name}-{name}"] = both[normalised]
-    return found
+    grid = typical_distance(Geometry.of(experiment.context, ())) * 2.0**_OCTAVES
+    bandwidths = np.unique(np.concatenate([grid, [shared, np.inf]]))
+    path = estimate_path(experiment.weight, experiment.reward, bandwidths, pairs.sums)
+    error = np.sqrt(path.variance)
+    anchors = np.full(experiment.weight.shape[1], shared)
+    columns = np.arange(experiment.weight.shape[1])
+    found: Estimates = {}
+    for rule in CRITERIA:
+        places = np.array([int(np.argmax(path.bandwidths == choice.value)) for choice in choices(path, rule, anchors)])
+        found[f"normalised-kernel-wis-{rule}"] = TestSetEstimates(value=path.value[places, columns], std_error=error[places, columns])
+    best = int(np.argmin(np.abs(path.value - experiment.expected).mean(axis=1)))
+    found[f"normalised-kernel-wis-{BEST}"] = TestSetEstimates(value=path.value[best], std_error=error[best])
+    choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
+    plain, normalised = _both(experiment, pairs.sums(_one_if_alike(np.asarray(choice.value))))
+    return found | {"kernel-wis-shrunk": plain.estimates, "normalised-kernel-wis-shrunk": normalised.estimates}
 
 
-def by_kernel(laboratory: Laboratory, cell: Cell) -> dict[str, Influenced]:
-    """Plain and normalised estimates with every other kernel, its bandwidth chosen by cross-validation."""
+def by_kernel(laboratory: Laboratory, cell: Cell) -> Estimates:
+    """Plain and normalised estimates with every other kernel, its bandwidth chosen by cross-validation on the training log."""
     experiment = laboratory.experiment(cell)
-    found: dict[str, Influenced] = {}
+    found: Estimates = {}
     for name in OTHER_KERNELS:
         choice = select_bandwidth(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels, kernel=name)
-        both = local_of(experiment.weight, [experiment.reward], _sums(experiment, float(choice.value), name))[0]
-        found |= {f"kernel-wis-{name}": both[0], f"normalised-kernel-wis-{name}": both[1]}
+        plain, normalised = _both(experiment, _sums(experiment, float(choice.value), name))
+        found |= {f"kernel-wis-{name}": plain.estimates, f"normalised-kernel-wis-{name}": normalised.estimates}
     return found
+
+
+def _both(experiment: Experiment, sums: LocalSums) -> tuple[Influenced, Influenced]:
+    return local_of(experiment.weight, [experiment.reward], sums)[0]
+
+
+def _one_if_alike(bandwidth: Floats) -> Floats:
+    """One number where all features share it, which is quicker to sum with."""
+    return bandwidth[:1] if (bandwidth == bandwidth[0]).all() else bandwidth
 
 
 def _sums(experiment: Experiment, bandwidth: float, kernel: str) -> LocalSums:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kwis.estimators.local import LocalSums
-from kwis.paper.beyond.columns import ORACLE, REPAIRED, WITH_ORACLE
+from kwis.paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
 from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.estimates import Influenced, local_of, mean_of, ratio_of
 from kwis.paper.grid import Cell
 from kwis.paper.pairs import Pairs
+from kwis.paper.simulate import Laboratory
 from kwis.typing import Bandwidth, Floats, Ints
 
 Found = dict[str, Influenced]
@@ -20,14 +21,14 @@ Found = dict[str, Influenced]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """A cell on its workbench: what was logged on the test rows, and what is predicted there.
+    """A cell on its workbench: what was logged on some rows, and what is predicted there; one column per log.
 
     Attributes
     ----------
     evaluation, action, reward
-        ``(n, K)`` probabilities of the policy evaluated, and ``(n, test_sets)`` each of what was logged.
+        ``(n, K)`` probabilities of the policy evaluated, and ``(n, logs)`` each of what was logged.
     predicted, value
-        ``(n, test_sets)`` predicted reward of the logged action, and ``(n, 1)`` that of the policy evaluated.
+        ``(n, logs)`` predicted reward of the logged action, and ``(n, 1)`` that of the policy evaluated.
     """
 
     evaluation: Floats
@@ -38,21 +39,34 @@ class Bench:
 
     @classmethod
     def of(cls, workshop: Workshop, cell: Cell) -> Bench:
-        laboratory, predicted = workshop.laboratory, workshop.rewards(cell.logging)
-        logs = [laboratory.log(cell.logging, number) for number in range(1, laboratory.design.test_sets + 1)]
-        evaluation = laboratory.probabilities(cell.evaluation)[laboratory.rows[1]]
+        """The test sets of a cell."""
+        numbers = range(1, workshop.laboratory.design.test_sets + 1)
+        return cls._of(workshop.laboratory, cell, numbers, workshop.rewards(cell.logging).test)
+
+    @classmethod
+    def train(cls, workshop: Workshop, cell: Cell) -> Bench:
+        """The training log of a cell."""
+        return cls._of(workshop.laboratory, cell, [0], workshop.rewards(cell.logging).train)
+
+    @classmethod
+    def _of(cls, laboratory: Laboratory, cell: Cell, numbers: Sequence[int], expected: Floats) -> Bench:
+        logs = [laboratory.log(cell.logging, number) for number in numbers]
+        evaluation = laboratory.probabilities(cell.evaluation)[laboratory.rows[min(numbers[0], 1)]]
         action = np.stack([log.action for log in logs], axis=1)
         return cls(
             evaluation=evaluation,
             action=action,
             reward=np.stack([log.reward for log in logs], axis=1),
-            predicted=taken(predicted.expected, action),
-            value=np.einsum("ik,ik->i", evaluation, predicted.expected)[:, None],
+            predicted=taken(expected, action),
+            value=np.einsum("ik,ik->i", evaluation, expected)[:, None],
         )
 
     def weight(self, behaviour: Floats) -> Floats:
-        """``(n, test_sets)`` weights for a behaviour ``(n, K)``, or for propensities of the logged actions ``(n, test_sets)``."""
-        propensity = behaviour if behaviour.shape == self.action.shape else taken(behaviour, self.action)
+        """``(n, logs)`` weights for a behaviour ``(n, K)``."""
+        return self.weight_from(taken(behaviour, self.action))
+
+    def weight_from(self, propensity: Floats) -> Floats:
+        """``(n, logs)`` weights for propensities of the logged actions ``(n, logs)``."""
         return taken(self.evaluation, self.action) / propensity
 
     def direct(self) -> Influenced:
@@ -108,7 +122,12 @@ def _both(bench: Bench, weight: Floats, sums: LocalSums) -> Found:
     return {**bench.global_estimates(weight), **bench.local_estimates(weight, sums)}
 
 
-def ablation(workshop: Workshop, cell: Cell, kinds: Mapping[str, tuple[str, ...]]) -> Found:
+def ablation(workshop: Workshop, cell: Cell, kinds: Iterable[str]) -> Found:
     """WIS with each part of the repair alone."""
     bench, pair = Bench.of(workshop, cell), Pair.of(cell)
-    return {f"{kind}-only-wis": ratio_of(bench.weight(workshop.repair(pair, kind).test), bench.reward) for kind in kinds}
+    found: Found = {}
+    for kind in kinds:
+        repaired = workshop.repair(pair, kind)
+        weight = bench.weight_from(repaired.test) if kind == LOGGED else bench.weight(repaired.test)
+        found[f"{kind}-only-wis"] = ratio_of(weight, bench.reward)
+    return found

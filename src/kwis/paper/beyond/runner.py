@@ -19,7 +19,7 @@ from kwis.paper.beyond import kernels, rule
 from kwis.paper.beyond.columns import PARTS, RECOMMENDED, REPAIRS, Part
 from kwis.paper.beyond.intervals import intervals_of
 from kwis.paper.beyond.measures import Smoothness, divergence
-from kwis.paper.beyond.pipelines import Bandwidths, Found, ablation, main_pipelines
+from kwis.paper.beyond.pipelines import Bandwidths, ablation, main_pipelines
 from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.datasets import Dataset, load
 from kwis.paper.grid import Cell
@@ -30,7 +30,7 @@ from kwis.paper.sample import whole_pairs
 from kwis.paper.simulate import Laboratory
 from kwis.paper.store import Store
 from kwis.smoothing.threads import default_threads, engine
-from kwis.typing import Bandwidth, Floats, Ints
+from kwis.typing import Floats, Ints
 
 REPAIRED_KIND = "repaired"
 
@@ -110,11 +110,11 @@ class _Dataset:
         return {"main": self._main, "ablation": self._ablation, "bandwidths": self._bandwidths, "kernels": self._kernels}[part.name]
 
     def _main(self, cell: Cell) -> PipelineResults:
-        repaired, predicted = self.workshop.repair(Pair.of(cell)), self.workshop.rewards(cell.logging)
+        repaired = self.workshop.repair(Pair.of(cell))
         given = self._bandwidth(cell, stages.SHARED_KIND)
         bandwidths = Bandwidths(given=given, repaired=given if repaired.kept else self._bandwidth(cell, REPAIRED_KIND))
         found = main_pipelines(self.workshop, cell, self.sums.pairs, bandwidths)
-        picked = rule.recommended(repaired, predicted)
+        picked = rule.recommended(self.workshop, cell)
         found[RECOMMENDED] = found[picked]
         columns = PARTS["main"].columns
         return PipelineResults(
@@ -136,15 +136,17 @@ class _Dataset:
         )
 
     def _ablation(self, cell: Cell) -> PipelineResults:
-        return _plain(ablation(self.workshop, cell, REPAIRS))
+        found = ablation(self.workshop, cell, REPAIRS)
+        return PipelineResults(estimates=tuple((name, one.estimates) for name, one in found.items()))
 
     def _bandwidths(self, cell: Cell) -> PipelineResults:
-        return _plain(kernels.by_criterion(self.laboratory, cell, self.sums.pairs))
+        shared = self._bandwidth(cell, stages.SHARED_KIND)
+        return PipelineResults(estimates=tuple(kernels.by_criterion(self.laboratory, cell, self.sums.pairs, shared).items()))
 
     def _kernels(self, cell: Cell) -> PipelineResults:
-        return _plain(kernels.by_kernel(self.laboratory, cell))
+        return PipelineResults(estimates=tuple(kernels.by_kernel(self.laboratory, cell).items()))
 
-    def _bandwidth(self, cell: Cell, kind: str) -> Bandwidth:
+    def _bandwidth(self, cell: Cell, kind: str) -> float:
         stored = self.store.bandwidth(cell.key, kind)
         if stored is None:
             raise ValueError(f"no {kind} bandwidth is stored for this cell")
@@ -174,7 +176,3 @@ class _Dataset:
         action = self.laboratory.log(cell.logging, 0).action
         propensity = self.workshop.repair(Pair.of(cell)).train[np.arange(train.size), action]
         return self.laboratory.probabilities(cell.evaluation)[train, action] / propensity
-
-
-def _plain(found: Found) -> PipelineResults:
-    return PipelineResults(estimates=tuple((name, one.estimates) for name, one in found.items()))

@@ -14,7 +14,7 @@ import numpy as np
 
 from kwis.outcome.models import fit_rewards
 from kwis.paper import names
-from kwis.paper.beyond.columns import REPAIRS
+from kwis.paper.beyond.columns import LOGGED, REPAIRS
 from kwis.paper.grid import Cell
 from kwis.paper.policies import Policy, chosen_probability
 from kwis.paper.simulate import Laboratory
@@ -62,9 +62,18 @@ class Repaired:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Predicted:
-    """Rewards of every action on the test rows ``(n, K)``, and the share of the training log's variance their model explains."""
+    """Rewards of every action predicted from the training log.
 
-    expected: Floats
+    Attributes
+    ----------
+    train, test
+        ``(n, K)``, on the training rows by models that never saw the row.
+    explained
+        Share of the training log's held-out variance.
+    """
+
+    train: Floats
+    test: Floats
     explained: float
 
 
@@ -95,17 +104,18 @@ class Workshop:
         return self._repairs[pair, kind]
 
     def rewards(self, logging: Policy) -> Predicted:
-        """Predicted rewards on the test rows, learnt from what a policy logged on the training rows."""
+        """Predicted rewards, learnt from what a policy logged on the training rows."""
         if logging not in self._rewards:
             laboratory = self.laboratory
             log = laboratory.log(logging, 0)
             rng = names.stream(laboratory.dataset.name, "reward-model", logging.name)
             model = fit_rewards(laboratory.train_context, log.action, log.reward, laboratory.dataset.n_actions, rng=rng)
-            self._rewards[logging] = Predicted(expected=model.expected(laboratory.test_context), explained=model.explained)
+            at_test = model.expected(laboratory.test_context)
+            self._rewards[logging] = Predicted(train=model.held_out, test=at_test, explained=model.explained)
         return self._rewards[logging]
 
     def _fit(self, pair: Pair, kind: str) -> Repaired:
-        if kind == "logged":
+        if kind == LOGGED:
             return self._fit_logged(pair)
         from kwis.propensity.repair import TERMS, fit_repair
 
