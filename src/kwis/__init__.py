@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample_data import sample_log
     from kwis.scaling import Scaling, standardise
+    from kwis.streaming.scan import ScannedLog, scan_log
     from kwis.weights import WeightedSample
 
 _HOMES = {
     "kwis.io.read": ("read_log",),
+    "kwis.streaming.scan": ("scan_log", "ScannedLog"),
     "kwis.logged": ("LoggedBandit",),
     "kwis.sample_data": ("sample_log",),
     "kwis.policies": ("probability", "chosen", "distribution"),
@@ -50,7 +52,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "read_log",
+    "scan_log",
     "LoggedBandit",
+    "ScannedLog",
     "sample_log",
     "probability",
     "chosen",

@@ -79,7 +79,7 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
         log = named.read()
         if log.propensity is None:
             raise InputError("`propensity` must name a column to be checked, as the log has none called propensity or pscore")
-        policies = resolve_targets(log, targets_of(targets, log)) if targets else ()
+        policies = resolve_targets(log, targets_of(targets, log.table)) if targets else ()
         told(0, 1, "testing the propensities")
         log = log.without_context(column for policy in policies for column in policy.columns)
         return log, propensity_report(log, policies)

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli.reading import LogOptions, targets_of
-from kwis.cli.terminal import clear_errors, console, progress
+from kwis.cli.terminal import clear_errors, console, progress, say
+from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.evaluation import Evaluation
     from kwis.logged import LoggedBandit
+    from kwis.streaming.scan import ScannedLog
 
 EXAMPLES = (
     "kwis evaluate log.parquet --target p_new --report report.html",
     "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
     "kwis evaluate shop.db --query 'SELECT * FROM log' --target A=p_new --target B=chosen:pick",
+    "kwis evaluate logs/ --stream --context age,country --target p_new",
     "kwis evaluate 'logs/*.parquet' --target p_new --fail-below 0.12 --using low && ./deploy",
 )
 
@@ -42,6 +45,8 @@ def evaluate(
     estimator: opt.Estimator = None,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
+    stream: opt.Stream = None,
+    exact: opt.Exact = None,
     report: opt.Report = None,
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
@@ -76,7 +81,14 @@ def evaluate(
         gate.check()
         output = Output(report=report, json=json, json_file=json_file, table=table)
         output.check()
-        found, answer = work(named, target, by=by, estimator=estimator, level=level, seed=seed)
+        scanned = named.scanned(stream)
+        found: LoggedBandit | ScannedLog
+        if scanned is not None:
+            found, answer = scanned, scan(scanned, target, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
+        elif exact is not None:
+            raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
+        else:
+            found, answer = work(named, target, by=by, estimator=estimator, level=level, seed=seed)
         output.write(found, answer, log)
         gate.enforce(answer)
 
@@ -92,10 +104,24 @@ def work(
         from kwis.evaluation.evaluate import evaluate as run
 
         found = named.read()
-        targets = targets_of(target, found)
+        targets = targets_of(target, found.table)
         segments = opt.listed(by, found.table) or ()
         answer = run(found, targets, estimators=opt.listed(estimator), by=segments, level=level, rng=seed, progress=told)
     return found, answer
+
+
+def scan(
+    log: ScannedLog, target: list[str], *, by: list[str] | None, estimator: list[str] | None, level: float, seed: int, exact: bool | None
+) -> Evaluation:
+    """Evaluate a log in batches, with a bar on a terminal."""
+    from kwis.evaluation.evaluate import evaluate as run
+
+    rows = "" if log.n is None else f" {log.n:,} rows"
+    say(f"reading{rows} in batches; --no-stream reads them into memory, where more can be estimated")
+    names = log.source.types
+    with progress("reading in batches") as told:
+        targets, segments = targets_of(target, names), opt.listed(by, names) or ()
+        return run(log, targets, estimators=opt.listed(estimator), by=segments, level=level, rng=seed, exact=exact, progress=told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +151,7 @@ class Output:
         if self.report is not None:
             answer.to_html(self.report)
 
-    def write(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
+    def write(self, log: LoggedBandit | ScannedLog, answer: Evaluation, source: str) -> None:
         """Files first, then stdout."""
         self.write_files(answer)
         if self.json:
@@ -133,7 +159,7 @@ class Output:
         else:
             self._print(log, answer, source)
 
-    def _print(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
+    def _print(self, log: LoggedBandit | ScannedLog, answer: Evaluation, source: str) -> None:
         from kwis.cli import show
 
         out = console()

@@ -94,6 +94,24 @@ Estimator = Annotated[
         "Repeat or list several. Default: all that apply.",
     ),
 ]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        rich_help_panel=_WORK,
+        show_default=False,
+        help="Read Parquet files in batches instead of into memory. Default: if they have more than 500,000 rows.",
+    ),
+]
+Exact = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact/--approximate",
+        rich_help_panel=_WORK,
+        show_default=False,
+        help="Kernel-WIS of files read in batches from all pairs of rows, or approximated. Default: by the number of rows.",
+    ),
+]
 Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK)]
 Report = Annotated[

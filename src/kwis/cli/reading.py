@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,12 @@ if TYPE_CHECKING:
     from kwis.columns import Label
     from kwis.io.source import Source
     from kwis.logged import LoggedBandit
+    from kwis.streaming.scan import ScannedLog
 
 _USUAL_PROPENSITY = ("propensity", "pscore")
+
+STREAM_ROWS = 500_000
+"""Parquet files with more rows are read in batches, unless the command line says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,31 @@ class LogOptions:
         )
         return assemble(found, completed(roles, found))
 
+    def scanned(self, stream: bool | None) -> ScannedLog | None:
+        """The log to be read in batches: if that is asked for, or by itself if it is Parquet files of very many rows; None otherwise."""
+        plain = self.query is None and not self.estimate_propensity and self.format in (None, "parquet")
+        if stream is False or (stream is None and not (plain and _many_rows(self.source))):
+            return None
+        if not plain:
+            raise InputError("`stream` must go with Parquet files as they are, without query, estimate-propensity or another format")
+        from kwis.streaming.scan import scan_log
+
+        names = scan_log(self.source).source.types
+        usual = next((name for name in _USUAL_PROPENSITY if name in names), None)
+        return scan_log(
+            self.source,
+            action=self.action,
+            reward=listed(self.reward, names),
+            propensity=self.propensity or usual,
+            context=listed(self.context, names),
+            row_weight=self.row_weight,
+            group=self.group,
+            time=self.time,
+            logger=self.logger,
+            actions=_labels(listed(self.actions), names.get(self.action or "action")),
+            categorical=listed(self.categorical, names) or (),
+        )
+
     def _actions(self, found: Source) -> list[Label] | None:
         """The labels listed; numbers if the column of actions holds numbers."""
         labels, name = listed(self.actions), self.action or found.roles.action or "action"
@@ -78,9 +108,36 @@ class LogOptions:
         return next((name for name in _USUAL_PROPENSITY if name in found.table), None)
 
 
-def targets_of(texts: list[str], log: LoggedBandit) -> Any:
+def _many_rows(source: str) -> bool:
+    """Whether a path leads to Parquet files with more rows than are read into memory by default."""
+    from importlib.util import find_spec
+
+    from kwis.io.databases import database_kind
+    from kwis.io.files import files_of, format_of
+
+    if find_spec("pyarrow") is None or database_kind(source) is not None:
+        return False
+    paths = files_of(source)
+    if any(format_of(path) != "parquet" for path in paths):
+        return False
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return sum(parquet.read_metadata(path).num_rows for path in paths) > STREAM_ROWS
+    except (ArrowException, OSError):  # reading the log will say what is wrong, and with which file
+        return False
+
+
+def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
+    """The labels listed, as numbers if the column of actions holds numbers."""
+    if labels is None or kind is None or not str(kind).startswith(("int", "uint", "float", "double")):
+        return None if labels is None else [*labels]
+    return [int(label) if float(label).is_integer() else float(label) for label in labels]
+
+
+def targets_of(texts: list[str], columns: Container[str]) -> Any:
     """Targets as :func:`kwis.evaluate` takes them: a list, or a mapping where any has a name of its own."""
-    pairs = [(None, text) if text in log.table else _target(text) for text in texts]
+    pairs = [(None, text) if text in columns else _target(text) for text in texts]
     if all(name is None for name, _ in pairs):
         return [target for _, target in pairs]
     named: dict[str, Any] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, propensity_report, target_diagnostics
-from kwis.errors import KwisWarning
+from kwis.errors import InputError, KwisWarning
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], object]
 
 
 def evaluate(
-    log: LoggedBandit,
+    log: Any,
     target: Any,
     *,
     estimators: Any = None,
@@ -47,7 +47,9 @@ def evaluate(
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
+    exact: bool | None = None,
     rng: Seed = 0,
+    client: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Estimate what target policies would have brought, compare them with the logging policy, and say whether to trust it.
@@ -55,7 +57,8 @@ def evaluate(
     Parameters
     ----------
     log
-        From :func:`kwis.read_log`.
+        From :func:`kwis.read_log`; or from :func:`kwis.scan_log` (or the path of Parquet files), which is read in batches and may be
+        larger than memory, as :mod:`kwis.streaming.evaluate` describes.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your choice. See
         :mod:`kwis.targets` for what each means.
@@ -72,11 +75,24 @@ def evaluate(
         probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
+    exact
+        Scanned logs only: Kernel-WIS from all pairs of rows (True) or approximated (False); None: by the number of rows.
+    client
+        Scanned logs only: a :class:`dask.distributed.Client` whose workers read the files.
     rng
         A seed, or a generator that one is drawn from: everything random follows from it.
     progress
         Called as ``progress(done, total, what)`` at every step.
     """
+    if not isinstance(log, LoggedBandit):
+        from kwis.streaming.door import evaluate_large
+
+        models = {"reward_model": reward_model, "propensity_model": propensity_model}
+        where = {"exact": exact, "client": client, "progress": progress}
+        return evaluate_large(log, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
+    if exact is not None or client is not None:
+        name, given = ("exact", exact) if exact is not None else ("client", client)
+        raise InputError(f"`{name}` must go with a log from kwis.scan_log, got {given!r} with one in memory")
     level = check.level(level)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)

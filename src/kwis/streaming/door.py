@@ -1,0 +1,42 @@
+"""What :func:`kwis.evaluate` does with a log that is not in memory."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kwis.errors import InputError, UnsupportedError
+from kwis.evaluation.answer import Evaluation
+from kwis.intervals import Bootstrap, InfluenceInterval
+from kwis.streaming.evaluate import REPLICATES, evaluate_scanned
+from kwis.streaming.scan import ScannedLog, scan_log
+
+
+def evaluate_large(
+    log: Any, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, **options: Any
+) -> Evaluation:
+    """Evaluate a scanned log, or the path of one whose columns have their usual names."""
+    if isinstance(log, str | os.PathLike):
+        log = scan_log(log)
+    if not isinstance(log, ScannedLog):
+        raise InputError(f"`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got {type(log).__name__}")
+    for name, given in (
+        ("by", len(by) if hasattr(by, "__len__") else by),
+        ("reward_model", reward_model),
+        ("propensity_model", propensity_model),
+    ):
+        if given:
+            raise UnsupportedError(f"`{name}` must go with a log in memory, from kwis.read_log, got one that is scanned")
+    return evaluate_scanned(log, target, replicates=_replicates(interval), **options)
+
+
+def _replicates(interval: Any) -> int:
+    if interval is None:
+        return REPLICATES
+    if isinstance(interval, InfluenceInterval):
+        return 0
+    if isinstance(interval, Bootstrap) and interval.method == "percentile" and not interval.reselect:
+        return interval.replicates
+    raise UnsupportedError(
+        "`interval` must be a percentile Bootstrap or InfluenceInterval for a log that is scanned, which keeps no rows for any other"
+    )
