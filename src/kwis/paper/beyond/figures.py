@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from kwis.paper.beyond.columns import PIPELINES, RECOMMENDED
+from kwis.paper.beyond.naming import NAMES, NO_RESULTS
 from kwis.paper.beyond.summary import degree_of, error, finished, measured, settings_of
-from kwis.paper.beyond.tables import NAMES
 from kwis.paper.figures.lines import Lines, Trace
 from kwis.paper.figures.record import Figure
 from kwis.paper.further import MISREPORTS
+from kwis.paper.overall import ESTIMATORS, OURS
 from kwis.paper.records import CellFacts
 from kwis.paper.results import Results
 from kwis.report.charts.axes import Scale, linear
 from kwis.typing import Floats
 
 _FAMILIES = {
-    "without a reward model": (
-        "logged-mean",
+    "of the paper": ("logged-mean", "vis", "truncated-vis", "state-wis", "wis", "kernel-wis", RECOMMENDED, "oracle-wis"),
+    "with repaired propensities": (
         "wis",
-        "kernel-wis",
         "normalised-kernel-wis",
         "repaired-wis",
         "repaired-kernel-wis",
+        "repaired-normalised-kernel-wis",
         RECOMMENDED,
         "oracle-wis",
     ),
@@ -39,6 +41,8 @@ _FAMILIES = {
         "oracle-doubly-robust-wis",
     ),
 }
+_LABELS = ESTIMATORS | OURS | NAMES
+_HIGHEST = 0.6
 _WORDS = {
     "fitted": "share of the training log left out of the fit",
     "rounded": "step of rounding",
@@ -47,7 +51,6 @@ _WORDS = {
     "dropped-covariate": "share of columns dropped",
 }
 _BINS = 6
-_NONE_YET = ("There are no results of these pipelines yet.",)
 
 
 def further_figures(results: Results) -> list[Figure]:
@@ -130,12 +133,12 @@ def equal_groups(values: Floats, cells: Sequence[CellFacts]) -> list[tuple[float
 
 def _panel(results: Results, groups: Sequence[tuple[float, list[CellFacts]]], family: str, axis: str) -> Lines:
     traces = tuple(
-        Trace(name=NAMES[name], look=place, points=tuple((where, error(results, name, cells)) for where, cells in groups))
+        Trace(name=_LABELS[name], look=place, points=tuple((where, error(results, name, cells)) for where, cells in groups))
         for place, name in enumerate(_FAMILIES[family], start=1)
     )
     heights = [y for trace in traces for _, y in trace.points]
-    # Plain doubly robust estimates may run away where propensities are tiny; beyond a whole reward nothing more is to be seen.
-    top = linear((min(height, 0.6) for height in heights if height == height), include=(0.0,))
+    # Plain estimates may run away where propensities are tiny, and would press all others to the floor.
+    top = linear((min(height, _HIGHEST) for height in heights if math.isfinite(height)), include=(0.0,))
     return Lines(
         title=f"Error, estimators {family}",
         description=f"Mean absolute error against {axis}, estimators {family}.",
@@ -148,5 +151,6 @@ def _panel(results: Results, groups: Sequence[tuple[float, list[CellFacts]]], fa
 
 
 def _figure(key: str, title: str, caption: str, panels: Sequence[Lines], setting: str) -> Figure:
-    notes = () if panels else _NONE_YET
-    return Figure(key=f"beyond-{key}", title=title, caption=caption, panels=tuple(panels), setting=setting, notes=notes)
+    notes = () if panels else (NO_RESULTS,)
+    edge = f" Errors beyond {_HIGHEST} are drawn on the upper edge."
+    return Figure(key=f"beyond-{key}", title=title, caption=caption + edge, panels=tuple(panels), setting=setting, notes=notes)

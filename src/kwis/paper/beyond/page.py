@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from kwis.paper.beyond.columns import ABLATION_COLUMNS, RECOMMENDED
 from kwis.paper.beyond.figures import all_figures
 from kwis.paper.beyond.intervals import DEFAULT_METHOD
+from kwis.paper.beyond.naming import NAMES
 from kwis.paper.beyond.summary import SEVEN, coverage, datasets_of, error, finished, picks, regret, settings_of
-from kwis.paper.beyond.tables import NAMES, all_tables
+from kwis.paper.beyond.tables import all_tables
 from kwis.paper.figures import Figure
 from kwis.paper.further import MISREPORTS
 from kwis.paper.records import CellFacts

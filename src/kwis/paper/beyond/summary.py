@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,8 +74,8 @@ def regret(results: Results, cells: Sequence[CellFacts], weight: Floats | None =
 
 def equal_shares(cells: Sequence[CellFacts]) -> Floats:
     """Weights under which every dataset in every setting counts alike."""
-    places = [(facts.setting, facts.dataset) for facts in cells]
-    return np.array([1 / places.count(place) for place in places])
+    counts = Counter((facts.setting, facts.dataset) for facts in cells)
+    return np.array([1 / counts[facts.setting, facts.dataset] for facts in cells])
 
 
 def _average(values: Floats, weight: Floats | None) -> float:
@@ -146,5 +147,4 @@ def measured(results: Results, name: str, cells: Sequence[CellFacts]) -> Floats:
 def picks(results: Results, cells: Sequence[CellFacts]) -> dict[str, int]:
     """How often each pipeline was recommended, most often first."""
     found = results.measures.get("picked", {})
-    words = [found[facts.key].words for facts in cells if facts.key in found]
-    return dict(sorted(((name, words.count(name)) for name in dict.fromkeys(words)), key=lambda item: -item[1]))
+    return dict(Counter(found[facts.key].words for facts in cells if facts.key in found).most_common())

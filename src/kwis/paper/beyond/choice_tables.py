@@ -1,0 +1,131 @@
+"""Tables of intervals, of what was recommended, and of how bandwidths and kernels were chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kwis.paper.beyond.columns import BEST, CRITERIA, KERNEL_COLUMNS, OTHER_KERNELS
+from kwis.paper.beyond.intervals import SHOWN
+from kwis.paper.beyond.naming import NAMES, table_of
+from kwis.paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of
+from kwis.paper.records import CellFacts
+from kwis.paper.results import Results
+from kwis.paper.store import LEVELS
+from kwis.paper.tables.record import MISSING, Line, Table, number, text, whole
+
+
+def interval_table(results: Results) -> Table:
+    """Coverage and width of every interval."""
+    lines = []
+    for setting in settings_of(results):
+        cells = finished(results, setting)
+        for estimator, method in SHOWN:
+            found = coverage(results, estimator, method, cells)
+            if found.n:
+                entries = (
+                    text(setting),
+                    text(NAMES[estimator]),
+                    text(method),
+                    whole(found.n),
+                    *map(number, found.share),
+                    number(found.at(0.95)[1]),
+                )
+                lines.append(Line(entries=entries, setting=setting))
+    return table_of(
+        "intervals",
+        "Coverage and width of intervals",
+        "Share of test sets whose interval covers the expected truth, by level, and mean width at 95 %.",
+        ("Setting", "Estimator", "Interval", "N", *(f"{level:.0%}" for level in LEVELS), "Width at 95 %"),
+        lines,
+    )
+
+
+def regret_table(results: Results) -> Table:
+    """The estimator recommended beside the best in hindsight."""
+    everything = [facts for setting in settings_of(results) for facts in finished(results, setting)]
+    groups = [(setting, finished(results, setting)) for setting in settings_of(results)]
+    lines = [_regret_line(results, name, cells) for name, cells in (*groups, ("all", everything)) if cells]
+    return table_of(
+        "regret",
+        "What was recommended",
+        "Error of the pipeline recommended from the training log alone, and of the single one that is best in hindsight over the same "
+        "experiments.",
+        ("Setting", "N", "Recommended", "Best single", "Which", "Regret", "Picked most often"),
+        lines,
+    )
+
+
+def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Line:
+    found, chosen = regret(results, cells), picks(results, cells)
+    often = ", ".join(f"{NAMES.get(one, one)} {count / len(cells):.0%}" for one, count in list(chosen.items())[:3])
+    entries = (
+        text(name),
+        whole(found.n),
+        number(found.recommended),
+        number(found.best),
+        text(NAMES.get(found.name, found.name)),
+        text(f"{found.share:+.1%}" if math.isfinite(found.share) else MISSING),
+        text(often),
+    )
+    return Line(entries=entries, setting="" if name == "all" else name)
+
+
+def bandwidth_table(results: Results) -> Table:
+    """Normalised Kernel-WIS by how its bandwidth was chosen."""
+    rules = ("", *(f"-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
+    names = [f"normalised-kernel-wis{rule}" for rule in rules]
+    lines = []
+    for setting in settings_of(results, names[-1]):
+        cells = finished(results, setting, column=names[-1])
+        for dataset in datasets_of(cells):
+            part = [facts for facts in cells if facts.dataset == dataset]
+            found = gap(results, names[-1], names[0], part)
+            entries = (
+                text(setting),
+                text(dataset),
+                whole(len(part)),
+                *(number(error(results, name, part), 4) for name in names),
+                number(found.mean, 4, signed=True),
+                number(found.std_error, 4),
+            )
+            lines.append(Line(entries=entries, dataset=dataset, setting=setting))
+    return table_of(
+        "bandwidths",
+        "Bandwidth criteria and the shrunk per-feature bandwidth",
+        "Error of normalised Kernel-WIS with the shared bandwidth of cross-validation, of each criterion tied to the estimate, and with "
+        "one bandwidth per feature shrunk towards the shared one; then shrunk minus shared, paired, with its standard error. The best "
+        "bandwidth in hindsight, which needs the truth, shows what there is to win.",
+        (
+            "Setting",
+            "Dataset",
+            "N",
+            "Cross-validation",
+            *(rule.capitalize() for rule in CRITERIA),
+            "Best in hindsight",
+            "Shrunk",
+            "Difference",
+            "Its error",
+        ),
+        lines,
+    )
+
+
+def kernel_table(results: Results) -> Table:
+    """Kernel-WIS, plain and normalised, with every kernel."""
+    columns = ("kernel-wis", "normalised-kernel-wis", *KERNEL_COLUMNS)
+    cells = finished(results, "kernels", column=KERNEL_COLUMNS[0])
+    lines = []
+    for dataset in datasets_of(cells):
+        part = [facts for facts in cells if facts.dataset == dataset]
+        entries = (text(dataset), whole(len(part)), *(number(error(results, name, part)) for name in columns))
+        lines.append(Line(entries=entries, dataset=dataset, setting="kernels"))
+    kernels = ("rbf", *OTHER_KERNELS)
+    return table_of(
+        "kernels",
+        "Kernels",
+        "Error of Kernel-WIS and of its normalised form with every kernel, each with its own cross-validated bandwidth.",
+        ("Dataset", "N", *(form for _ in kernels for form in ("Kernel-WIS", "Normalised"))),
+        lines,
+        groups=("", "", *(kernel for kernel in kernels for _ in range(2))),
+    )
