@@ -15,8 +15,9 @@ from kwis.paper import archive, published
 from kwis.paper.agreement import checks, incomplete
 from kwis.paper.catalogue import PAPER_DATASETS
 from kwis.paper.grid import SETTINGS, cells
+from kwis.paper.reading import summarise
 from kwis.paper.records import CellFacts, StoredEstimate
-from kwis.paper.results import TRUTHS, Results, summarise
+from kwis.paper.results import TRUTHS, Results
 from kwis.paper.simulate import Design
 from kwis.paper.summaries import Pair, Spread, buckets, compare, paired, published_pairs, welch
 from kwis.paper.tables import Entry, Line, Table, all_tables, as_csv, as_latex, as_markdown, write_all

@@ -221,7 +221,8 @@ def export(
         from importlib import metadata
 
         from kwis.paper import archive
-        from kwis.paper.results import Provenance, read_store
+        from kwis.paper.reading import read_store
+        from kwis.paper.results import Provenance
 
         results = archive.merge([read_store(path) for path in store or [STORE]])
         archive.write(replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out)

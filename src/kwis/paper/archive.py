@@ -12,11 +12,9 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TypeVar
@@ -24,7 +22,20 @@ from typing import TypeVar
 import numpy as np
 
 from kwis.errors import InputError
-from kwis.paper.records import CellFacts, Measure
+from kwis.paper.compact import (
+    Record,
+    both,
+    interval_lines,
+    measure_lines,
+    read_csv,
+    read_intervals,
+    read_measures,
+    unpacked,
+    write_csv,
+    write_gz,
+)
+from kwis.paper.reading import read_store
+from kwis.paper.records import CellFacts
 from kwis.paper.results import (
     ChosenBandwidth,
     Covered,
@@ -32,10 +43,8 @@ from kwis.paper.results import (
     Outcome,
     Provenance,
     Results,
-    Spanned,
     Timing,
     place_of,
-    read_store,
     short,
 )
 from kwis.paper.simulate import Design
@@ -48,7 +57,6 @@ _FACTS = tuple(field.name for field in fields(CellFacts))
 _NUMBERS = ("value", "std_error", "error_published", "error_expected")
 _COUNTS = ("influence_published", "influence_expected", "bootstrap_published", "bootstrap_expected")
 _BANDWIDTH = tuple(field.name for field in fields(ChosenBandwidth))
-Record = Mapping[str, str]
 Kept = TypeVar("Kept")
 Name = TypeVar("Name", bound=Hashable)
 
@@ -106,20 +114,20 @@ def write(results: Results, folder: Path | str) -> Path:
         old.unlink()
     settings = list(dict.fromkeys(facts.setting for facts in results.cells.values()))
     number = {key: place for place, key in enumerate(results.cells)}
-    _write_csv(target / "cells.csv.gz", (*_FACTS,), (asdict(facts).values() for facts in results.cells.values()))
-    _write_csv(target / "bandwidths.csv.gz", ("cell", "kind", *_BANDWIDTH), _bandwidth_lines(results, number))
+    write_csv(target / "cells.csv.gz", (*_FACTS,), (asdict(facts).values() for facts in results.cells.values()))
+    write_csv(target / "bandwidths.csv.gz", ("cell", "kind", *_BANDWIDTH), _bandwidth_lines(results, number))
     for setting in settings:
         lines = _estimate_lines(results, setting, number)
-        _write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
+        write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
     widths = [f"width_{level:g}" for level in LEVELS]
-    _write_csv(
+    write_csv(
         target / "intervals.csv.gz",
         ("cell", "estimator", "method", "covered_published", "covered_expected", *widths),
-        _interval_lines(results, number),
+        interval_lines(results, number),
     )
-    _write_csv(target / "measures.csv.gz", ("cell", "name", "value", "words"), _measure_lines(results, number))
+    write_csv(target / "measures.csv.gz", ("cell", "name", "value", "words"), measure_lines(results, number))
     curves = {"/".join(key): [short(value, 6) for value in values] for key, values in results.curves.items()}
-    _write_gz(target / "curves.json.gz", json.dumps(curves, separators=(",", ":")))
+    write_gz(target / "curves.json.gz", json.dumps(curves, separators=(",", ":")))
     manifest = {
         "format": _FORMAT,
         **asdict(results.provenance),
@@ -142,13 +150,13 @@ def read(folder: Path) -> Results:
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     if manifest["format"] != _FORMAT:
         raise InputError(f"`{_MANIFEST}` must be of format {_FORMAT}, got {manifest['format']}")
-    facts = [_facts(row) for row in _read_csv(folder / "cells.csv.gz")]
+    facts = [_facts(row) for row in read_csv(folder / "cells.csv.gz")]
     outcomes: dict[str, dict[str, Outcome]] = {}
     for setting in manifest["settings"]:
-        for row in _read_csv(folder / f"estimates-{setting}.csv.gz"):
+        for row in read_csv(folder / f"estimates-{setting}.csv.gz"):
             outcomes.setdefault(row["estimator"], {})[facts[int(row["cell"])].key] = _outcome(row)
     bandwidths: dict[str, dict[str, ChosenBandwidth]] = {}
-    for row in _read_csv(folder / "bandwidths.csv.gz"):
+    for row in read_csv(folder / "bandwidths.csv.gz"):
         bandwidths.setdefault(row["kind"], {})[facts[int(row["cell"])].key] = _chosen(row)
     keys = [one.key for one in facts]
     return Results(
@@ -161,8 +169,8 @@ def read(folder: Path) -> Results:
         failures=tuple(Failure(**one) for one in manifest["failures"]),
         replicates=manifest["replicates"],
         provenance=Provenance(command=manifest["command"], version=manifest["version"]),
-        intervals=_intervals(folder / "intervals.csv.gz", keys),
-        measures=_measures(folder / "measures.csv.gz", keys),
+        intervals=read_intervals(folder / "intervals.csv.gz", keys),
+        measures=read_measures(folder / "measures.csv.gz", keys),
     )
 
 
@@ -171,7 +179,7 @@ def _estimate_lines(results: Results, setting: str, number: Mapping[str, int]) -
         for key, place in number.items():
             if key in found and results.cells[key].setting == setting:
                 one = found[key]
-                counts = (*_both(one.influence), *_both(one.bootstrap))
+                counts = (*both(one.influence), *both(one.bootstrap))
                 numbers = [short(getattr(one, name)) for name in _NUMBERS]
                 yield [place, estimator, *numbers, "" if one.kernel_average is None else short(one.kernel_average), *counts]
 
@@ -184,51 +192,6 @@ def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[li
                 yield [place, kind, short(one.mean), short(one.std), one.features, one.evaluations]
 
 
-def _interval_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
-    for (estimator, method), found in results.intervals.items():
-        for key, place in number.items():
-            if key in found:
-                one = found[key]
-                yield [place, estimator, method, *_both(one.covered), *one.width]
-
-
-def _measure_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
-    for name, found in results.measures.items():
-        for key, place in number.items():
-            if key in found:
-                yield [place, name, found[key].value, found[key].words]
-
-
-def _intervals(path: Path, keys: Sequence[str]) -> dict[tuple[str, str], dict[str, Spanned]]:
-    found: dict[tuple[str, str], dict[str, Spanned]] = {}
-    for row in _read_csv(path) if path.is_file() else ():  # results of the paper's estimators alone have none
-        covered = Covered(_unpacked(row["covered_published"]), _unpacked(row["covered_expected"]))
-        width = tuple(float(row[f"width_{level:g}"]) for level in LEVELS)
-        found.setdefault((row["estimator"], row["method"]), {})[keys[int(row["cell"])]] = Spanned(covered, width)
-    return found
-
-
-def _measures(path: Path, keys: Sequence[str]) -> dict[str, dict[str, Measure]]:
-    found: dict[str, dict[str, Measure]] = {}
-    for row in _read_csv(path) if path.is_file() else ():
-        one = Measure(name=row["name"], value=float(row["value"]), words=row["words"])
-        found.setdefault(row["name"], {})[keys[int(row["cell"])]] = one
-    return found
-
-
-def _both(covered: Covered | None) -> tuple[str, str]:
-    """Counts of both truths; a digit or more per level, separated where there may be more than nine test sets."""
-    return ("", "") if covered is None else (_packed(covered.published), _packed(covered.expected))
-
-
-def _packed(counts: tuple[int, ...]) -> str:
-    return "/".join(map(str, counts))
-
-
-def _unpacked(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("/"))
-
-
 def _facts(row: Record) -> CellFacts:
     whole, real = {"n_train", "n_test"}, {"difference", "truth_published", "truth_expected"}
     values = {name: int(row[name]) if name in whole else float(row[name]) if name in real else row[name] for name in _FACTS}
@@ -236,13 +199,13 @@ def _facts(row: Record) -> CellFacts:
 
 
 def _outcome(row: Record) -> Outcome:
-    bootstrap = Covered(_unpacked(row["bootstrap_published"]), _unpacked(row["bootstrap_expected"])) if row["bootstrap_published"] else None
+    bootstrap = Covered(unpacked(row["bootstrap_published"]), unpacked(row["bootstrap_expected"])) if row["bootstrap_published"] else None
     return Outcome(
         value=float(row["value"]),
         std_error=float(row["std_error"]),
         error_published=float(row["error_published"]),
         error_expected=float(row["error_expected"]),
-        influence=Covered(_unpacked(row["influence_published"]), _unpacked(row["influence_expected"])),
+        influence=Covered(unpacked(row["influence_published"]), unpacked(row["influence_expected"])),
         bootstrap=bootstrap,
         kernel_average=float(row["kernel_average"]) if row["kernel_average"] else None,
     )
@@ -258,23 +221,3 @@ def _curves(path: Path) -> dict[tuple[str, str], Floats]:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         stored = json.load(stream)
     return {(key.split("/", 1)[0], key.split("/", 1)[1]): np.array(values, dtype=np.float64) for key, values in stored.items()}
-
-
-def _write_csv(path: Path, header: Iterable[str], lines: Iterable[Iterable[object]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
-    _write_gz(path, text.getvalue())
-
-
-def _write_gz(path: Path, text: str) -> None:
-    # No time of writing inside, so that the same results are the same file.
-    path.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
-
-
-def _read_csv(path: Path) -> Iterator[Record]:
-    if not path.is_file():
-        raise InputError(f"`results` must be a folder that holds {path.name}, got {str(path.parent)!r}")
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-        yield from csv.DictReader(stream)
