@@ -119,8 +119,8 @@ class StateTotals:
         products[3] += pivot * products[2]
         scale = rows / mass / share
         return StateEstimate(
-            value=value,
-            squares=max(float(squares), 0.0) * scale**2,
+            value=float(value),
+            squares=float(max(squares, 0.0) * scale**2),
             products=products * scale,
-            effective_n=s.mass**2 / s.spread if s.spread else 0.0,
+            effective_n=float(s.mass**2 / s.spread) if s.spread else 0.0,
         )
