@@ -243,7 +243,7 @@ def test_the_command_prints_every_goal_and_fails_where_one_is_missed(
 
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "run", "--dataset", "digits", "--pipelines", "main,everything"]) == 2
-    assert "`pipelines` must be all or among main, ablation, bandwidths, kernels, got 'everything'" in capsys.readouterr().err
+    assert "`pipelines` must be all or among main, ablation, bandwidths, bounds, kernels, got 'everything'" in capsys.readouterr().err
 
 
 def test_errors_are_means_over_cells_that_have_them(results: Results) -> None:

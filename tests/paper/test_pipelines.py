@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
 from kwis.outcome import PredictedSample
 from kwis.paper import archive
 from kwis.paper.beyond import rule
-from kwis.paper.beyond.columns import KERNEL_COLUMNS, MAIN_COLUMNS, PARTS, PIPELINES
+from kwis.paper.beyond.columns import BANDWIDTH_COLUMNS, KERNEL_COLUMNS, MAIN_COLUMNS, PARTS, PIPELINES
 from kwis.paper.beyond.intervals import student
 from kwis.paper.beyond.measures import Smoothness, divergence, nearest_rows
 from kwis.paper.beyond.pipelines import Bandwidths, Bench, main_pipelines
@@ -253,6 +254,30 @@ def test_other_kernels_are_the_public_estimator_with_its_own_bandwidth(table: Pa
         assert found[f"normalised-kernel-wis-{kernel}"][one.key][0] == pytest.approx(public.value)
 
 
+def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, workshop: Workshop, tmp_path: Path) -> None:
+    task = _task(table, "non-oracle", pairs=1)
+    with Store(tmp_path / "results.sqlite") as store:
+        run(store, task, io.StringIO())
+        assert run_pipelines(store, task, ["bandwidths", "bounds"], io.StringIO()).failed == 0, store.failures()[:2]
+        found = {name: {one.key: one.value for one in store.estimates(name)} for name in (*BANDWIDTH_COLUMNS, "normalised-kernel-wis")}
+        ends = {(key, name, method): found for key, name, method, found in store.intervals()}
+        shared = store.bandwidths("shared")
+    laboratory = workshop.laboratory
+    cells = {cell.key: cell for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])}
+    key = next(iter(found["kernel-wis-shrunk"]))
+    experiment = laboratory.experiment(cells[key])
+    sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
+    slope = KernelWIS("slope", normalised=True).estimate(sample)
+    assert found["normalised-kernel-wis-slope"][key][1] == pytest.approx(slope.value)
+    choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
+    assert found["kernel-wis-shrunk"][key][1] == pytest.approx(KernelWIS(choice.value).estimate(sample).value)
+    closest = np.abs(found["normalised-kernel-wis-best"][key] - experiment.expected).mean()
+    assert closest <= np.abs(found["normalised-kernel-wis"][key] - experiment.expected).mean() + 1e-12
+    assert key in shared
+    bound = kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample, 0.9)
+    assert ends[key, "vis", "logarithmic-smoothing"][2, :, 1] == pytest.approx([bound.low, bound.high])
+
+
 def test_intervals_and_measures_survive_export(finished: Path, tmp_path: Path) -> None:
     results = archive.load(finished)
     again = archive.read(archive.write(results, tmp_path / "results"))
@@ -268,4 +293,4 @@ def test_intervals_and_measures_survive_export(finished: Path, tmp_path: Path) -
 
 def test_no_name_is_used_twice() -> None:
     assert len(set(PIPELINES)) == len(PIPELINES)
-    assert set(PARTS) == {"main", "ablation", "bandwidths", "kernels"}
+    assert set(PARTS) == {"main", "ablation", "bandwidths", "bounds", "kernels"}

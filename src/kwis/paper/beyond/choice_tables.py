@@ -25,7 +25,7 @@ def interval_table(results: Results) -> Table:
             if found.n:
                 entries = (
                     text(setting),
-                    text(NAMES[estimator]),
+                    text(NAMES.get(estimator, estimator)),
                     text(method),
                     whole(found.n),
                     *map(number, found.share),

@@ -33,17 +33,25 @@ ABLATION_COLUMNS = tuple(f"{name}-only-wis" for name in REPAIRS)
 BEST = "best"
 """The bandwidth that is best in hindsight, known only with the truth: what there is to win."""
 BANDWIDTH_COLUMNS = ("kernel-wis-shrunk", *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
+BOUND_COLUMNS = (f"{REPAIRED}vis",)
 KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in OTHER_KERNELS for name in WEIGHTED[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of the run: its columns, the settings it applies to, and how many pairs of policies it takes from each, 0 for all."""
+    """A part of the run: its columns, the settings it applies to, and how much of each it takes.
+
+    Attributes
+    ----------
+    pairs, cells
+        Take so many pairs of logging and behaviour policy with all their cells, or about so many cells of any pair; 0 for all.
+    """
 
     name: str
     columns: tuple[str, ...]
     settings: tuple[str, ...]
     pairs: int = 0
+    cells: int = 0
 
 
 PARTS = {
@@ -51,7 +59,8 @@ PARTS = {
     for part in (
         Part(name="main", columns=MAIN_COLUMNS, settings=("oracle", "non-oracle", "learnt-oracle", "learnt-non-oracle", *FURTHER[:-1])),
         Part(name="ablation", columns=ABLATION_COLUMNS, settings=("non-oracle", *MISREPORTS), pairs=8),
-        Part(name="bandwidths", columns=BANDWIDTH_COLUMNS, settings=("oracle", "non-oracle"), pairs=3),
+        Part(name="bandwidths", columns=BANDWIDTH_COLUMNS, settings=("oracle", "non-oracle"), cells=16),
+        Part(name="bounds", columns=BOUND_COLUMNS, settings=("oracle", "non-oracle"), cells=32),
         Part(name="kernels", columns=KERNEL_COLUMNS, settings=("kernels",)),
     )
 }

@@ -1,6 +1,7 @@
-"""Intervals of the pipelines on all test sets of a cell, by the functions behind :class:`kwis.StudentInterval`.
+"""Intervals of the pipelines on all test sets of a cell, by the functions behind :class:`kwis.StudentInterval`, and bounds.
 
-Those from the standard error alone (``influence``) follow from the stored estimates and are not stored again.
+Those from the standard error alone (``influence``) follow from the stored estimates and are not stored again. The bounds hold at every
+sample size if the weights are right, and belong to VIS.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from kwis.estimators import VIS
+from kwis.intervals import EmpiricalBernstein, IntervalMethod, LogarithmicSmoothing
 from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, student_ends
 from kwis.paper.beyond.columns import REPAIRED
 from kwis.paper.estimates import Influenced
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
+from kwis.weights import WeightedSample
 
 INFLUENCE, STUDENT = "influence", "student"
 DEFAULT_METHOD = STUDENT
@@ -29,7 +33,12 @@ INTERVALS_OF = (
     "repaired-doubly-robust-normalised-kernel-wis",
     "oracle-wis",
 )
-SHOWN = tuple((name, method) for name in INTERVALS_OF for method in (INFLUENCE, STUDENT))
+BOUNDED = ("vis", "repaired-vis")
+LOGARITHMIC, BERNSTEIN = "logarithmic-smoothing", "empirical-bernstein"
+SHOWN = (
+    *((name, method) for name in INTERVALS_OF for method in (INFLUENCE, STUDENT)),
+    *((name, method) for name in BOUNDED for method in (INFLUENCE, LOGARITHMIC, BERNSTEIN)),
+)
 """Estimators and methods of the table of intervals."""
 
 
@@ -59,3 +68,14 @@ def student(one: Influenced, reward: Floats, whole: Influenced | None = None) ->
     # A weighted mean lies within the range of the rewards; one of residuals, with predictions added, need not.
     bounds = (float(reward.min()), float(reward.max())) if one.normalised and not one.shifted else None
     return np.array([student_ends(one.value, error, freedom, level, bounds=bounds, bias=bias) for level in LEVELS])
+
+
+def bounds_of(estimator: str, weight: Floats, reward: Floats, largest: float) -> tuple[tuple[str, str, Floats], ...]:
+    """Ends of the bounds of VIS for one set of weights; ``largest`` is what a weight can be at most, known from the policies."""
+    samples = [WeightedSample(context=np.zeros((len(w), 1)), weight=w, reward=r) for w, r in zip(weight.T, reward.T, strict=True)]
+    methods: dict[str, IntervalMethod] = {LOGARITHMIC: LogarithmicSmoothing((0.0, 1.0)), BERNSTEIN: EmpiricalBernstein((0.0, largest))}
+    made = []
+    for name, method in methods.items():
+        found = [[method.interval(VIS(), sample, level) for sample in samples] for level in LEVELS]
+        made.append((estimator, name, np.array([[[one.low for one in row], [one.high for one in row]] for row in found])))
+    return tuple(made)

@@ -17,16 +17,17 @@ from kwis.bandwidth import select_bandwidths
 from kwis.paper import stages
 from kwis.paper.beyond import kernels, rule
 from kwis.paper.beyond.columns import PARTS, RECOMMENDED, REPAIRS, Part
-from kwis.paper.beyond.intervals import intervals_of
+from kwis.paper.beyond.intervals import BOUNDED, bounds_of, intervals_of
 from kwis.paper.beyond.measures import Smoothness, divergence
-from kwis.paper.beyond.pipelines import Bandwidths, ablation, main_pipelines
+from kwis.paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
 from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.datasets import Dataset, load
+from kwis.paper.estimates import mean_of
 from kwis.paper.grid import Cell
 from kwis.paper.progress import Progress
 from kwis.paper.records import CellFacts, Measure, PipelineResults, StoredBandwidth
 from kwis.paper.runner import BATCH, Summary, Tally, Task, cells_of
-from kwis.paper.sample import whole_pairs
+from kwis.paper.sample import stratified, whole_pairs
 from kwis.paper.simulate import Laboratory
 from kwis.paper.store import Store
 from kwis.smoothing.threads import default_threads, engine
@@ -62,6 +63,9 @@ def run_pipelines(store: Store, task: Task, parts: Sequence[str], stream: TextIO
 
 def _cells(dataset: Dataset, setting: str, task: Task, part: Part) -> list[Cell]:
     cells = cells_of(dataset, setting, task)
+    if part.cells:
+        drawn = set(stratified(cells, part.cells))
+        return [cell for cell in cells if cell.key in drawn]
     return whole_pairs(cells, part.pairs) if part.pairs else cells
 
 
@@ -85,17 +89,23 @@ class _Dataset:
             if not todo:
                 continue
             begun = time.monotonic()
-            if part.name == "main":
-                self.workshop.prepare(Pair.of(cell) for cell in batch)
-                self._choose_repaired(batch)
-            elif part.name == "ablation":
-                self.workshop.prepare((Pair.of(cell) for cell in batch), REPAIRS)
+            self._prepare(part, batch)
             for cell in todo:
                 self._guarded(part, cell)
                 self.progress.advance(1, f"{self.laboratory.dataset.name} {setting} {part.name}")
             threads = self.task.threads or default_threads()
             stage = f"{part.name} pipelines"
             self.store.save_timing(self.laboratory.dataset.name, setting, stage, len(todo), time.monotonic() - begun, threads)
+
+    def _prepare(self, part: Part, batch: Sequence[Cell]) -> None:
+        """Fit what the cells of a batch share, several pairs at a time."""
+        pairs = [Pair.of(cell) for cell in batch]
+        if part.name in ("main", "bounds"):
+            self.workshop.prepare(pairs)
+        if part.name == "main":
+            self._choose_repaired(batch)
+        if part.name == "ablation":
+            self.workshop.prepare(pairs, REPAIRS)
 
     def _guarded(self, part: Part, cell: Cell) -> None:
         try:
@@ -107,7 +117,8 @@ class _Dataset:
             self.store.save_failure(cell.key, part.columns, f"{type(trouble).__name__}: {trouble}")
 
     def _stage(self, part: Part) -> Callable[[Cell], PipelineResults]:
-        return {"main": self._main, "ablation": self._ablation, "bandwidths": self._bandwidths, "kernels": self._kernels}[part.name]
+        stages_of = {"main": self._main, "ablation": self._ablation, "bandwidths": self._bandwidths, "bounds": self._bounds}
+        return {**stages_of, "kernels": self._kernels}[part.name]
 
     def _main(self, cell: Cell) -> PipelineResults:
         repaired = self.workshop.repair(Pair.of(cell))
@@ -138,6 +149,16 @@ class _Dataset:
     def _ablation(self, cell: Cell) -> PipelineResults:
         found = ablation(self.workshop, cell, REPAIRS)
         return PipelineResults(estimates=tuple((name, one.estimates) for name, one in found.items()))
+
+    def _bounds(self, cell: Cell) -> PipelineResults:
+        bench, rows = Bench.of(self.workshop, cell), self.laboratory.rows[1]
+        made: list[tuple[str, str, Floats]] = []
+        behaviours = (self.laboratory.probabilities(cell.behaviour)[rows], self.workshop.repair(Pair.of(cell)).test)
+        for name, behaviour in zip(BOUNDED, behaviours, strict=True):
+            largest = float((bench.evaluation / behaviour).max())
+            made += bounds_of(name, bench.weight(behaviour), bench.reward, largest)
+        repaired = mean_of(bench.weight(behaviours[1]) * bench.reward)
+        return PipelineResults(estimates=((BOUNDED[1], repaired.estimates),), intervals=tuple(made))
 
     def _bandwidths(self, cell: Cell) -> PipelineResults:
         shared = self._bandwidth(cell, stages.SHARED_KIND)
