@@ -6,7 +6,7 @@ r"""Kernel-WIS of very large logs from a sample of neighbours, with an error bar
 2. *Check.* A random sample ``R`` of rows, larger terms more likely (priority sampling, inclusion probabilities ``rho``), gets its exact
    ``v`` from all rows of the log. The estimate is the sum of ``v' r`` over all rows plus that of ``(v - v') r / rho`` over ``R``:
    unbiased for the exact sum whatever the first step did, so the upward bias of the noisy denominator is taken out. The spread of the
-   corrections is the error bar.
+   corrections is the error bar. The influence function, and with it the standard error, is estimated on the same rows.
 
 Both steps look at ``n m`` pairs for samples of ``m`` rows, instead of ``n^2``. The error relative to the standard error of the estimate
 goes as ``sqrt(n) / m``, so ``m`` in proportion to ``sqrt(n)`` keeps it constant, and time grows as ``n^1.5``.
@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from kwis.large.blocks import Figures, Found, Totals, applied_to, combined, influence_parts, reactive, unit
-from kwis.large.draw import Neighbours, Sampled, chosen_of, draw_neighbours, joined, keep_smallest
+from kwis.large.blocks import Figures, Found, Totals, applied_to, combined, influence_parts, reactive, unit, values_of
+from kwis.large.draw import Neighbours, Sampled, chosen_of, draw_neighbours, joined, keep_smallest, take
 from kwis.large.frame import Frame
 from kwis.large.pairs import Space, sums
 from kwis.large.runner import Runner, reduced
@@ -32,6 +32,7 @@ from kwis.typing import Floats
 
 _FEWEST = 2000
 _PER_ROOT = 20  # neighbours per square root of the rows
+_CHUNK = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +69,25 @@ def approximate(runner: Runner, blocks: Sequence[Any], frame: Frame, space: Spac
     smallest = runner.each(_candidates, [(one,) for one in screened], "choosing rows to check")
     kept = reduced(runner, partial(keep_smallest, size + 1), smallest, "choosing rows to check")
     sampled = runner.call(chosen_of, kept, size)
-    checks = runner.each(check, [(*two, frame, space, sampled) for two in zip(blocks, screened, strict=True)], "checking rows exactly")
-    checked: Checked = runner.fetch(reduced(runner, combined, checks, "checking rows exactly"))
+    parts = runner.each(sums_around, [(block, frame, space, sampled) for block in blocks], "checking rows exactly")
+    around = reduced(runner, combined, parts, "checking rows exactly")
     rows: Sampled = runner.fetch(sampled)
-    return _assembled(frame, totals, rows, checked, int(runner.fetch(runner.call(len, near))))
+    chunks = [(first, sampled, around, frame, space) for first in range(0, rows.rows.n, _CHUNK)]
+    spread: Moments = runner.fetch(reduced(runner, combined, runner.each(moments, chunks, "influence"), "influence"))
+    plain, normalised, effective_n = _assembled(frame, totals, rows, runner.fetch(around), spread)
+    made = Approximation(
+        neighbours=int(runner.fetch(runner.call(len, near))),
+        checked=rows.rows.n,
+        error=plain.error,
+        normalised_error=normalised.error,
+    )
+    return Found(plain=plain, normalised=normalised, effective_n=effective_n), made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Screened:
-    """First step on one block: weights applied, approximately, and the rows most likely to be checked."""
+    """First step on one block: sums of the weights applied, approximately, and the rows most likely to be checked."""
 
-    applied: Floats
     totals: Totals
     candidates: Sampled
 
@@ -94,7 +103,7 @@ def screen(block: Block, number: int, frame: Frame, space: Space, near: Neighbou
     found[near.row[mine]] -= near.vectors[mine]
     around = np.maximum(found, 0.0) + own
     applied = applied_to(rows, around, frame.mass)
-    return Screened(applied, Totals.of(rows, applied), Sampled.candidates(rows, applied, around, frame, number, seed, size + 1))
+    return Screened(Totals.of(rows, applied), Sampled.candidates(rows, applied, frame, number, seed, size + 1))
 
 
 def _totals(screened: Screened) -> Totals:
@@ -105,56 +114,70 @@ def _candidates(screened: Screened) -> Sampled:
     return screened.candidates
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Checked:
-    """Second step on some rows: their part of the exact sums of the rows checked, and second moments of the influence."""
-
-    around: Floats
-    moments: Floats
-
-    def __add__(self, other: Checked) -> Checked:
-        return Checked(self.around + other.around, self.moments + other.moments)
-
-
-def check(block: Block, screened: Screened, frame: Frame, space: Space, sampled: Sampled) -> Checked:
-    """Task: kernel sums between a block and the rows checked, both ways: their exact local means, and its influence."""
+def sums_around(block: Block, frame: Frame, space: Space, sampled: Sampled) -> Floats:
+    """Task: what one block adds to the exact kernel sums around the rows checked."""
     rows = frame.load(block)
     mine = np.column_stack([rows.mass, rows.mass * rows.weight])
-    reward = sampled.rows.reward - frame.mean_reward
-    pulling = reactive(sampled.rows, sampled.applied, reward, sampled.around) / sampled.chance[:, None]
-    around, pulls = sums(space.place(sampled.rows.context), space.place(rows.context), mine, pulling, space.kernel)
-    of_reward, of_load = influence_parts(rows, screened.applied, rows.reward - frame.mean_reward, pulls)
-    parts = np.stack([of_reward, of_load, np.ones(rows.n)]) * (rows.mass * (frame.n / frame.mass))
-    return Checked(around, parts @ parts.T)
+    return sums(space.place(sampled.rows.context), space.place(rows.context), mine, None, space.kernel)[0]
 
 
-def _assembled(frame: Frame, totals: Totals, sampled: Sampled, checked: Checked, neighbours: int) -> tuple[Found, Approximation]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Second moments, over all rows, of what a row adds to ``sum c v r``, to ``sum c v``, and of 1.
+
+    Each row is seen twice, through its neighbours in two halves of the rows checked. ``cross`` are moments between the two, in which
+    the noise of few neighbours cancels; ``mean`` are moments of their mean, in which it does not.
+    """
+
+    cross: Floats
+    mean: Floats
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.cross + other.cross, self.mean + other.mean)
+
+    def squares(self, weights: Sequence[float]) -> float:
+        """Sum of squares of a combination; too large rather than meaningless."""
+        w = np.array(weights)
+        without_noise = float(w @ self.cross @ w)
+        return without_noise if without_noise > 0 else float(w @ self.mean @ w)
+
+
+def moments(first: int, sampled: Sampled, around: Floats, frame: Frame, space: Space) -> Moments:
+    """Task: moments of the influence from the rows checked, of which this one sees ``_CHUNK`` from ``first`` on."""
+    rows, applied = sampled.rows, applied_to(sampled.rows, around, frame.mass)
+    here = np.arange(first, min(first + _CHUNK, rows.n))
+    reward = rows.reward - frame.mean_reward
+    exact = reactive(rows, applied, reward, around)
+    some, place = take(rows, here), space.place(rows.context[here])
+    scale = some.mass * (frame.n / frame.mass) / np.sqrt(sampled.chance[here])
+    seen = []
+    for parity in (0, 1):
+        half = np.arange(parity, rows.n, 2)
+        pulling = exact[half] * (2 / sampled.chance[half])[:, None]
+        pulls = sums(place, space.place(rows.context[half]), pulling, None, space.kernel)[0]
+        among = here % 2 == parity
+        pulls[among] -= pulling[here[among] // 2]  # a row's pull on itself is known, and the largest of all
+        parts = influence_parts(some, applied[here], reward[here], pulls + exact[here])
+        seen.append(np.stack([*parts, np.ones(here.size)]) * scale)
+    cross, mean = seen[0] @ seen[1].T, (seen[0] + seen[1]) / 2
+    return Moments((cross + cross.T) / 2, mean @ mean.T)
+
+
+def _assembled(frame: Frame, totals: Totals, sampled: Sampled, around: Floats, found: Moments) -> tuple[Figures, Figures, float]:
     rows, chance = sampled.rows, sampled.chance
-    gap = rows.mass * (applied_to(rows, checked.around, frame.mass) - sampled.applied)
-    load_reward = totals.load_reward + float(np.sum(gap * rows.reward / chance))
-    load = totals.load + float(np.sum(gap / chance))
-    value, normalised = load_reward / frame.mass, load_reward / load
+    load, first = (rows.mass * applied for applied in (applied_to(rows, around, frame.mass), sampled.applied))
+    gap = load - first
+    whole = totals + Totals(*(float(np.sum(part / chance)) for part in (gap * rows.reward, gap, load**2 - first**2)))
+    value, normalised = values_of(whole, frame)
     spread = np.sqrt(1 - chance) / chance
     errors = [
         float(np.sqrt(np.sum((gap * rows.reward * spread) ** 2))) / frame.mass,
-        float(np.sqrt(np.sum((gap * (rows.reward - normalised) * spread) ** 2))) / load,
+        float(np.sqrt(np.sum((gap * (rows.reward - normalised) * spread) ** 2))) / whole.load,
     ]
     mean = frame.mean_reward
-    plain = _squares(checked.moments, [1.0, mean, -value])
-    ratio = _squares(checked.moments, [1.0, mean - normalised, 0.0]) * (frame.mass / load) ** 2
-    found = Found(
-        plain=_figures(value, plain, errors[0], frame),
-        normalised=_figures(normalised, ratio, errors[1], frame),
-        effective_n=totals.effective_n,
-    )
-    made = Approximation(neighbours=neighbours, checked=rows.n, error=found.plain.error, normalised_error=found.normalised.error)
-    return found, made
-
-
-def _squares(moments: Floats, weights: Sequence[float]) -> float:
-    """Sum of squares of a combination of the columns that the moments are of."""
-    w = np.array(weights)
-    return float(w @ moments @ w)
+    plain = found.squares([1.0, mean, -value])
+    ratio = found.squares([1.0, mean - normalised, 0.0]) * (frame.mass / whole.load) ** 2
+    return _figures(value, plain, errors[0], frame), _figures(normalised, ratio, errors[1], frame), whole.effective_n
 
 
 def _figures(value: float, squares: float, error: float, frame: Frame) -> Figures:

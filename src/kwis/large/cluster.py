@@ -95,7 +95,7 @@ class Cluster:
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         try:
             yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from kwis.large.source import Block
 from kwis.typing import Floats, Ints
 
 _NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers
-_FLOOR = 0.25  # share of an average term that every row with a weight counts when rows to check are chosen
+_FLOOR = 0.25  # share of an average term that every row counts when rows to check are chosen, even one of no weight
 
 
 def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
@@ -73,30 +73,27 @@ def joined_rows(*parts: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """Rows to check: their weights applied and sums around them so far, ranked by a random number over their size.
+    """Rows to check: their weights applied so far, ranked by a random number over their size.
 
     Those of smallest ``rank`` are a sample with probability ``chance = min(1, size * tau)``, ``tau`` the smallest rank left out.
     """
 
     rows: Rows
     applied: Floats
-    around: Floats
     size: Floats
     rank: Floats
     chance: Floats
 
     @classmethod
-    def candidates(cls, rows: Rows, applied: Floats, around: Floats, frame: Frame, number: int, seed: int, count: int) -> Sampled:
+    def candidates(cls, rows: Rows, applied: Floats, frame: Frame, number: int, seed: int, count: int) -> Sampled:
         """The rows of a block that may be among the ``count`` of smallest rank."""
         likely = np.abs(rows.reward) + np.abs(rows.reward - frame.mean_reward) + frame.reward_size
-        size = rows.mass * (applied + _FLOOR * (rows.weight > 0)) * np.where(likely > 0, likely, 1.0)
-        with np.errstate(divide="ignore"):
-            rank = _generator(seed, _CHECKED, number).random(rows.n) / size
-        found = cls(rows, applied, around, size, rank, np.ones(rows.n))
-        return found.picked(np.flatnonzero(size > 0)).smallest(count)
+        size = rows.mass * (applied + _FLOOR) * np.where(likely > 0, likely, 1.0)
+        rank = _generator(seed, _CHECKED, number).random(rows.n) / size
+        return cls(rows, applied, size, rank, np.ones(rows.n)).smallest(count)
 
     def picked(self, taken: Ints) -> Sampled:
-        return Sampled(take(self.rows, taken), *(getattr(self, name)[taken] for name in ("applied", "around", "size", "rank", "chance")))
+        return Sampled(take(self.rows, taken), *(getattr(self, name)[taken] for name in _BESIDE_ROWS))
 
     def smallest(self, count: int) -> Sampled:
         if self.rank.size <= count:
@@ -104,11 +101,13 @@ class Sampled:
         return self.picked(np.sort(np.argpartition(self.rank, count - 1)[:count]))
 
 
+_BESIDE_ROWS = tuple(one.name for one in fields(Sampled) if one.name != "rows")
+
+
 def keep_smallest(count: int, *parts: Sampled) -> Sampled:
     """Task: the rows of smallest rank among several parts."""
-    names = ("applied", "around", "size", "rank", "chance")
     rows = joined_rows(*(part.rows for part in parts))
-    return Sampled(rows, *(np.concatenate([getattr(part, name) for part in parts]) for name in names)).smallest(count)
+    return Sampled(rows, *(np.concatenate([getattr(part, name) for part in parts]) for name in _BESIDE_ROWS)).smallest(count)
 
 
 def chosen_of(kept: Sampled, count: int) -> Sampled:

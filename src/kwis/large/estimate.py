@@ -10,7 +10,6 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
-from kwis.evaluation.prepare import seed_of
 from kwis.kernels import RBF, Kernel, as_kernel
 from kwis.large.approximate import Approximation, approximate, sample_size
 from kwis.large.blocks import Figures, Found, combined, exact
@@ -102,7 +101,13 @@ def kernel_wis(
     runner = runner_of(client, progress)
     with engine():
         log = opened(source, columns, runner, client, every=context is None, block_rows=block_rows)
-        return estimated(runner, log, asked, seed_of(rng))
+        return estimated(runner, log, asked, _seed(rng))
+
+
+def _seed(rng: Seed) -> int:
+    from kwis.evaluation.prepare import seed_of
+
+    return seed_of(rng)
 
 
 def runner_of(client: Any, progress: Progress | None) -> Runner:
@@ -215,4 +220,4 @@ def score_bandwidths(
         log = opened(source, wanted, runner, client, every=context is None, block_rows=None)
         frame = framed(runner, log)
         spaces = [Space.of(frame, check.bandwidth(value, frame.d), as_kernel(kernel)) for value in values]
-        return held_out_scores(runner, log.blocks, frame, spaces, size=check.whole(rows, "rows", 2), seed=seed_of(rng))
+        return held_out_scores(runner, log.blocks, frame, spaces, size=check.whole(rows, "rows", 2), seed=_seed(rng))

@@ -1,0 +1,190 @@
+"""The same calls on a Dask cluster of two processes, which the tests start and stop themselves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from pyarrow import parquet
+
+import kwis
+from kwis.large import kernel_wis
+from tests.large.logs import sample, table, write
+
+ROWS = 2400
+ASKED = {"target": "p_new", "bandwidth": 0.5, "block_rows": 400}
+
+# A worker that dies leaves half-closed connections behind, about which the libraries below us warn.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB", silence_logs=50) as started:
+        yield started
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster) as connected:
+        connected.wait_for_workers(2)
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("large") / "log", table(ROWS))
+
+
+def same(one, other, rel=1e-10):
+    for a, b in ((one.plain, other.plain), (one.normalised, other.normalised)):
+        assert a.value == pytest.approx(b.value, rel=rel)
+        assert a.std_error == pytest.approx(b.std_error, rel=rel)
+        assert a.effective_n == pytest.approx(b.effective_n, rel=rel)
+
+
+def test_a_folder_gives_the_same_estimate_as_on_one_machine(client, folder):
+    told = []
+    found = kernel_wis(folder, **ASKED, client=client, progress=lambda *step: told.append(step))
+    same(found, kernel_wis(folder, **ASKED), rel=1e-13)
+    assert any(what == "kernel sums of the influence" for _, _, what in told)
+    assert all(done <= total for done, total, _ in told)
+
+
+def test_the_approximation_is_the_same_as_on_one_machine(client, folder):
+    asked = {**ASKED, "exact": False, "neighbours": 300}
+    found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
+    same(found, expected)
+    assert found.approximation.normalised_error == pytest.approx(expected.approximation.normalised_error, rel=1e-8)
+    assert found.notes == expected.notes
+
+
+def test_the_selected_bandwidth_is_the_same_as_on_one_machine(client, folder):
+    asked = {"target": "p_new", "selection_rows": 500, "block_rows": 400}
+    found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
+    assert found.selection.rows == expected.selection.rows
+    assert found.selection.choice.value == pytest.approx(expected.selection.choice.value, rel=1e-6)  # a minimum is flat
+    assert found.selection.log_error == pytest.approx(expected.selection.log_error, rel=1e-4, nan_ok=True)
+
+
+def test_a_dask_dataframe_gives_the_same_estimate_whatever_its_partitions(client, folder):
+    from dask import dataframe
+
+    frame = dataframe.from_pandas(table(ROWS).to_pandas(), npartitions=5)
+    nothing = frame[frame["age"] > 1e9]  # partitions without rows
+    both = dataframe.concat([frame, nothing], interleave_partitions=True)
+    same(kernel_wis(both, target="p_new", bandwidth=0.5, client=client), kernel_wis(folder, **ASKED))
+
+
+def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
+    whole = table(4500)
+    folder = write(tmp_path / "log", whole)
+    asked = {"target": "p_new", "bandwidth": 0.5, "block_rows": 300}
+    expected = kernel_wis(folder, **asked)
+    killed = []
+
+    def kill_twice():
+        for done_before in (40, 120):
+            while len(told) < done_before:
+                time.sleep(0.01)
+            workers = client.run(os.getpid)
+            victim = min(workers.values())
+            os.kill(victim, signal.SIGKILL)
+            killed.append((victim, len(told)))
+
+    told = []
+    killer = threading.Thread(target=kill_twice)
+    killer.start()
+    found = kernel_wis(folder, **asked, client=client, progress=lambda *step: told.append(step))
+    killer.join()
+    assert len({victim for victim, _ in killed}) == 2
+    assert all(after < len(told) for _, after in killed)  # there was work left to do
+    same(found, expected)
+    client.wait_for_workers(2)
+
+
+def test_a_corrupt_file_is_named(client, tmp_path):
+    folder = write(tmp_path / "log", table(900))
+    broken = folder / "part-1.parquet"
+    broken.write_bytes(broken.read_bytes()[:-100])
+    with pytest.raises(kwis.InputError, match=r"must hold files that can be read, and '.*part-1.parquet' cannot"):
+        kernel_wis(folder, **ASKED, client=client)
+
+
+def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(client, tmp_path):
+    folder = write(tmp_path / "log", table(900))
+    second = parquet.read_table(folder / "part-1.parquet")
+    values = second["propensity"].to_pylist()
+    values[7] = 0.0
+    parquet.write_table(second.set_column(second.column_names.index("propensity"), "propensity", [values]), folder / "part-1.parquet")
+    with pytest.raises(kwis.InputError, match=r"`propensity` must be in \(0, 1\], got 0.0 at row 7 of '.*part-1.parquet'"):
+        kernel_wis(folder, **ASKED, client=client)
+
+
+def test_rows_in_memory_are_not_sent_to_workers(client):
+    with pytest.raises(kwis.InputError, match="must be files or a Dask dataframe"):
+        kernel_wis(sample(300), bandwidth=1.0, client=client)
+
+
+def hungry(path: str) -> None:
+    """A task that needs more memory than its worker may have."""
+    held = []
+    while True:
+        held.append(np.ones(1 << 22))
+        time.sleep(0.01)
+
+
+def test_a_worker_out_of_memory_is_said_to_be(folder, monkeypatch):
+    from kwis.large.source import Footer
+
+    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.monitor-interval": "50ms"}
+    with (
+        dask.config.set(settings),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="400MB", silence_logs=50) as small,
+        Client(small) as client,
+    ):
+        monkeypatch.setattr(Footer, "of", hungry)
+        with pytest.raises(kwis.KwisError, match="lack of memory"):
+            kernel_wis(folder, **ASKED, client=client)
+
+
+def test_a_scheduler_that_goes_away_is_said_to_have(folder, tmp_path):
+    import subprocess
+    import sys
+
+    script = (
+        "import asyncio, sys\n"
+        "from distributed import Scheduler\n"
+        "async def main():\n"
+        "    async with Scheduler(host='127.0.0.1', port=0, dashboard=False) as s:\n"
+        "        print(s.address, flush=True)\n"
+        "        await s.finished()\n"
+        "asyncio.run(main())\n"
+    )
+    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        address = process.stdout.readline().strip()
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}):
+            client = Client(address, timeout=10)
+            # No worker will come: the run waits until the scheduler dies.
+            threading.Timer(1.0, process.kill).start()
+            with pytest.raises(kwis.KwisError, match=f"the Dask scheduler of {address} went away"):
+                kernel_wis(folder, **ASKED, client=client)
+            client.close(timeout=1)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_client_that_is_closed_is_refused(cluster, folder):
+    closed = Client(cluster)
+    closed.close()
+    with pytest.raises(kwis.InputError, match="must be connected to its scheduler, got one that is closed"):
+        kernel_wis(folder, **ASKED, client=closed)
