@@ -13,6 +13,7 @@ import pytest
 
 import kwis
 from kwis.diagnostics.weight import weight_diagnostics as in_memory
+from kwis.large.runner import Threads
 from kwis.policies import weigh
 from kwis.streaming import evaluate_scanned, merged, scan_log
 from kwis.streaming.counts import counts_of, row_keys
@@ -98,7 +99,7 @@ def test_weight_diagnostics_are_those_of_the_log_in_memory(found: kwis.Evaluatio
 
 def plan_of(whole: Any, **options: Any) -> Any:
     scanned = scan_log(whole, **{**ROLES, **options})
-    return planned(scanned, TARGETS, replicates=20, seed=5, states=True)[0]
+    return planned(scanned, Threads(), TARGETS, replicates=20, seed=5, states=True)[0]
 
 
 def batches(whole: Any, cuts: list[int]) -> list[Batch]:

@@ -15,8 +15,8 @@ from kwis.streaming.scan import ScannedLog, scan_log
 def evaluate_large(
     log: Any, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, **options: Any
 ) -> Evaluation:
-    """Evaluate a scanned log, or the path of one whose columns have their usual names."""
-    if isinstance(log, str | os.PathLike):
+    """Evaluate a scanned log, or the path of one (or a Dask dataframe) whose columns have their usual names."""
+    if isinstance(log, str | os.PathLike) or hasattr(log, "to_delayed"):
         log = scan_log(log)
     if not isinstance(log, ScannedLog):
         raise InputError(f"`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got {type(log).__name__}")

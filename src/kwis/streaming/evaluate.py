@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from kwis.streaming.largest import tail_rows
 from kwis.streaming.plan import Plan
 from kwis.streaming.scan import ScannedLog
 from kwis.streaming.sides import StreamIntervals
-from kwis.streaming.source import ParquetFiles, Source
+from kwis.streaming.source import ArrowData, Batch, Source
 from kwis.typing import Seed
 
 Progress = Callable[[int, int, str], object]
@@ -75,11 +75,14 @@ def evaluate_scanned(
         raise InputError(f"`log` must be what kwis.scan_log returns, got {type(log).__name__}")
     level, seed = check.level(level), seed_of(rng)
     roster, notes = _roster(estimators, seed)
-    if client is not None and not isinstance(log.source, ParquetFiles):
-        raise InputError("`source` must be Parquet files with a `client`: rows in memory here are not sent to workers")
-    plan, context_notes = planned(log, target, replicates=check.whole(replicates, "replicates", 0), seed=seed, states=roster.wants_states)
+    if client is not None and isinstance(log.source, ArrowData):
+        raise InputError("`source` must be Parquet files or a Dask dataframe with a `client`: rows in memory here are not sent to workers")
+    runner = runner_of(client, progress)
+    plan, context_notes = planned(
+        log, runner, target, replicates=check.whole(replicates, "replicates", 0), seed=seed, states=roster.wants_states
+    )
     with engine():
-        found = accumulated(plan, log.source, runner_of(client, progress))
+        found = accumulated(plan, log.source, runner)
         if found.rows < 2:
             raise UnsupportedError(f"`source` must have at least 2 rows for an interval, got {found.rows}")
         few = few_rows(found.rows)
@@ -98,9 +101,9 @@ def evaluate_scanned(
         return run.evaluation((*context_notes, *notes))
 
 
-def planned(log: ScannedLog, target: Any, *, replicates: int, seed: int, states: bool) -> tuple[Plan, tuple[str, ...]]:
+def planned(log: ScannedLog, runner: Runner, target: Any, *, replicates: int, seed: int, states: bool) -> tuple[Plan, tuple[str, ...]]:
     """What is to be done with every batch, and notes on how it was decided."""
-    head = Head.of(log.source.head(), log.roles)
+    head = Head.of(log.source.head(runner), log.roles)
     targets, propensity, rewards = head.targets(target), head.propensity(), head.rewards()
     if LOGGING_POLICY in [one.name for one in targets]:
         raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
@@ -130,17 +133,17 @@ def planned(log: ScannedLog, target: Any, *, replicates: int, seed: int, states:
 
 def accumulated(plan: Plan, source: Source, runner: Runner) -> Accumulator:
     """One pass over all batches: a few tasks side by side, merged in a fixed order."""
-    parts = source.parts()
+    parts = source.parts(runner)
     if not parts:
         raise InputError("`source` must have rows, got none")
     count = min(_TASKS, len(parts))
-    tasks = [(plan, source, tuple(parts[first::count])) for first in range(count)]
+    tasks = [(plan, source.read, *parts[first::count]) for first in range(count)]
     handles = runner.each(_accumulate, tasks, "reading the log")
     return runner.fetch(reduced(runner, _merge, handles, "merging")) if len(handles) > 1 else runner.fetch(handles[0])
 
 
-def _accumulate(plan: Plan, source: Source, parts: Sequence[Any]) -> Accumulator:
-    return plan.accumulated(batch for part in parts for batch in source.read(part, plan.columns))
+def _accumulate(plan: Plan, read: Callable[..., Iterable[Batch]], *parts: Any) -> Accumulator:
+    return plan.accumulated(batch for part in parts for batch in read(part, plan.columns))
 
 
 def _merge(*parts: Accumulator) -> Accumulator:

@@ -18,10 +18,11 @@ from kwis.estimators.kernel_wis import KernelWIS
 from kwis.large.runner import Progress
 from kwis.results import Estimate
 from kwis.streaming.checks import Sampled
+from kwis.streaming.frame import DaskFrame
 from kwis.streaming.plan import Plan
 from kwis.streaming.scan import ScannedLog
 from kwis.streaming.sides import Side, Sides
-from kwis.streaming.source import ParquetFiles
+from kwis.streaming.source import ArrowData, ParquetFiles
 from kwis.streaming.totals import Totals
 from kwis.weights import WeightedSample
 
@@ -39,7 +40,7 @@ class Kernels:
 
     def refusal(self, log: ScannedLog, plan: Plan) -> str | None:
         """Why there can be no Kernel-WIS of this log; None if there can."""
-        if not isinstance(log.source, ParquetFiles):
+        if isinstance(log.source, ArrowData):
             return "Kernel-WIS reads a log more than once, which Parquet files allow and other sources do not"
         if plan.group is not None:
             return "standard errors of Kernel-WIS by group need all rows in memory"
@@ -53,14 +54,14 @@ class Kernels:
         """From target and reward to what :func:`kwis.large.kernel_wis` says; the bandwidth is selected once per target."""
         from kwis.large import kernel_wis
 
-        assert isinstance(log.source, ParquetFiles)
         answers: dict[tuple[str, str], Any] = {}
-        paths = [footer.path for footer in log.source.footers]
+        assert isinstance(log.source, ParquetFiles | DaskFrame)
+        source = log.source.frame if isinstance(log.source, DaskFrame) else [footer.path for footer in log.source.footers]
         for target in plan.targets:
             bandwidth = self.wanted[0].bandwidth
             for reward in plan.rewards:
                 found = kernel_wis(
-                    paths,
+                    source,
                     reward=reward,
                     target=target.names[0],
                     propensity=plan.propensity.column,

@@ -10,6 +10,7 @@ from typing import Any
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction
 from kwis.io.source import Roles
+from kwis.streaming.frame import DaskFrame
 from kwis.streaming.source import ArrowData, ParquetFiles, Source
 
 
@@ -61,7 +62,7 @@ def scan_log(
     ----------
     source
         A Parquet file, a folder or pattern of them, a list of paths; or Arrow tables and record batches: one, a list, or an
-        iterator, which can be evaluated once.
+        iterator, which can be evaluated once; or a Dask dataframe, which is evaluated through its ``client``.
     action, reward, context, row_weight, group, time, logger, actions, categorical
         As for :func:`kwis.read_log`.
     propensity
@@ -85,5 +86,5 @@ def scan_log(
         actions=actions,
         categorical=categorical,
     )
-    found: Source = ParquetFiles.of(source) if paths else ArrowData.of(source)
+    found: Source = ParquetFiles.of(source) if paths else DaskFrame(source) if hasattr(source, "to_delayed") else ArrowData.of(source)
     return ScannedLog(source=found, roles=roles, key=key)

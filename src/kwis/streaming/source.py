@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.io.duck import first_line
+from kwis.large.runner import Runner
 from kwis.large.source import Footer, parquet_files, same_kinds
 from kwis.streaming.counts import row_keys
 from kwis.typing import Ints
@@ -72,7 +73,7 @@ class Source(Protocol):
         """How many rows there are, if that is known beforehand."""
         ...
 
-    def head(self) -> Any:
+    def head(self, runner: Runner) -> Any:
         """The first rows as an Arrow table of all columns."""
         ...
 
@@ -80,9 +81,14 @@ class Source(Protocol):
         """Refuse files that lack one of the columns, or hold something else in it."""
         ...
 
-    def parts(self) -> Sequence[Any]: ...
+    def parts(self, runner: Runner) -> Sequence[Any]:
+        """What tasks are told to read."""
+        ...
 
-    def read(self, part: Any, columns: Sequence[str]) -> Iterator[Batch]: ...
+    @property
+    def read(self) -> Callable[[Any, Sequence[str]], Iterator[Batch]]:
+        """Reads the named columns of a part; it goes to wherever the task runs."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +125,16 @@ class ParquetFiles:
     def rows(self) -> int | None:
         return sum(sum(footer.groups) for footer in self.footers)
 
-    def head(self) -> Any:
-        part = next(iter(self.parts()), None)
+    def head(self, runner: Runner) -> Any:
+        part = next(iter(self.parts(runner)), None)
         if part is None:
             raise InputError("`source` must have rows, got none")
-        return next(self.read(part, list(self.types))).table
+        return next(read_part(part, list(self.types))).table
 
     def check(self, columns: Sequence[str]) -> None:
         same_kinds(self.footers, columns)
 
-    def parts(self) -> list[Part]:
+    def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         found, offset = [], 0
         for footer in self.footers:
             start = 0
@@ -143,20 +149,26 @@ class ParquetFiles:
         """Name of a file within its folder, so that a folder that is moved keeps its resamples."""
         return Path(path).relative_to(self.folder).as_posix() if self.folder else Path(path).name
 
-    def read(self, part: Part, columns: Sequence[str]) -> Iterator[Batch]:
-        from pyarrow import Table, parquet
+    @property
+    def read(self) -> Callable[[Part, Sequence[str]], Iterator[Batch]]:
+        return read_part
 
-        done = 0
-        with readable(part.path), parquet.ParquetFile(part.path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=list(columns), use_threads=False):
-                yield Batch(
-                    table=Table.from_batches([batch]),
-                    identity=part.identity,
-                    place=part.path,
-                    start=part.start + done,
-                    offset=part.offset + done,
-                )
-                done += batch.num_rows
+
+def read_part(part: Part, columns: Sequence[str]) -> Iterator[Batch]:
+    """Batches of a row group, in order."""
+    from pyarrow import Table, parquet
+
+    done = 0
+    with readable(part.path), parquet.ParquetFile(part.path) as file:
+        for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=list(columns), use_threads=False):
+            yield Batch(
+                table=Table.from_batches([batch]),
+                identity=part.identity,
+                place=part.path,
+                start=part.start + done,
+                offset=part.offset + done,
+            )
+            done += batch.num_rows
 
 
 @dataclass(slots=True, eq=False)
@@ -184,13 +196,13 @@ class ArrowData:
             return cls({field.name: field.type for field in first.schema}, rows, first, list(source))
         return cls({field.name: field.type for field in first.schema}, None, first, itertools.chain([first], batches))
 
-    def head(self) -> Any:
+    def head(self, runner: Runner) -> Any:  # noqa: ARG002 - it is here
         return next(_pieces(self.first, list(self.types), 0))
 
     def check(self, columns: Sequence[str]) -> None:
         """Batches are checked as they come."""
 
-    def parts(self) -> list[int]:
+    def parts(self, runner: Runner) -> list[int]:  # noqa: ARG002 - read here, one after the other
         return [0]
 
     def _once(self) -> Iterable[Any]:

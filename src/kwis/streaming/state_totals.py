@@ -120,7 +120,7 @@ class StateTotals:
         scale = rows / mass / share
         return StateEstimate(
             value=float(value),
-            squares=float(max(squares, 0.0) * scale**2),
+            squares=max(float(squares), 0.0) * float(scale) ** 2,
             products=products * scale,
             effective_n=float(s.mass**2 / s.spread) if s.spread else 0.0,
         )
