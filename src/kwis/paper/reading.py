@@ -10,10 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from kwis.errors import InputError
+from kwis.paper.beyond.columns import PIPELINES
 from kwis.paper.records import CellFacts, Measure, StoredEstimate
-from kwis.paper.results import ChosenBandwidth, Covered, Failure, Outcome, Results, Spanned, Timing, place_of, short
+from kwis.paper.results import DIGITS, ChosenBandwidth, Covered, Failure, Outcome, Results, Spanned, Timing, place_of, short
 from kwis.paper.store import LEVELS, Store
 from kwis.typing import Floats
+
+_PIPELINE_DIGITS = 4
 
 
 def read_store(path: Path | str) -> Results:
@@ -44,10 +47,14 @@ def _outcomes(store: Store, estimator: str, cells: Mapping[str, CellFacts]) -> d
     stored = [one for one in store.estimates(estimator) if one.error is None and one.key in cells]
     if not stored:
         return {}
-    return dict(zip((one.key for one in stored), summarise(stored, cells, store.bootstrap_ends(estimator)), strict=True))
+    # Pipelines are many, and a few MB is what can be committed.
+    digits = _PIPELINE_DIGITS if estimator in PIPELINES else DIGITS
+    return dict(zip((one.key for one in stored), summarise(stored, cells, store.bootstrap_ends(estimator), digits), strict=True))
 
 
-def summarise(stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], ends: Mapping[str, Floats]) -> list[Outcome]:
+def summarise(
+    stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], ends: Mapping[str, Floats], digits: int = DIGITS
+) -> list[Outcome]:
     """Reduce the estimates on all test sets to what tables need, many cells at once."""
     value = np.stack([one.value for one in stored if one.value is not None])
     std_error = np.stack([one.std_error for one in stored if one.std_error is not None])
@@ -62,13 +69,13 @@ def summarise(stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], 
         bootstrap = dict(zip(bootstrapped, _covered(both[:, :, 0], both[:, :, 1], truths[bootstrapped]), strict=True))
     return [
         Outcome(
-            value=short(value[place].mean()),
-            std_error=short(std_error[place].mean()),
-            error_published=short(errors[place, 0]),
-            error_expected=short(errors[place, 1]),
+            value=short(value[place].mean(), digits),
+            std_error=short(std_error[place].mean(), digits),
+            error_published=short(errors[place, 0], digits),
+            error_expected=short(errors[place, 1], digits),
             influence=influence[place],
             bootstrap=bootstrap.get(place),
-            kernel_average=None if one.kernel_average is None else short(one.kernel_average),
+            kernel_average=None if one.kernel_average is None else short(one.kernel_average, digits),
         )
         for place, one in enumerate(stored)
     ]
@@ -86,7 +93,7 @@ def _intervals(store: Store, cells: Mapping[str, CellFacts]) -> dict[tuple[str, 
         if key in cells:
             truths = np.array([[cells[key].truth_published, cells[key].truth_expected]])
             covered = _covered(ends[None, :, 0], ends[None, :, 1], truths)[0]
-            width = tuple(short(value, 5) for value in (ends[:, 1] - ends[:, 0]).mean(axis=1))
+            width = tuple(short(value, _PIPELINE_DIGITS - 1) for value in (ends[:, 1] - ends[:, 0]).mean(axis=1))
             found.setdefault((estimator, method), {})[key] = Spanned(covered, width)
     return found
 
@@ -94,7 +101,7 @@ def _intervals(store: Store, cells: Mapping[str, CellFacts]) -> dict[tuple[str, 
 def _measures(store: Store) -> dict[str, dict[str, Measure]]:
     found: dict[str, dict[str, Measure]] = {}
     for key, one in store.measures():
-        found.setdefault(one.name, {})[key] = Measure(name=one.name, value=short(one.value, 5), words=one.words)
+        found.setdefault(one.name, {})[key] = Measure(name=one.name, value=short(one.value, _PIPELINE_DIGITS), words=one.words)
     return found
 
 

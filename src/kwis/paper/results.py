@@ -18,6 +18,8 @@ Truth = Literal["published", "expected"]
 TRUTHS: tuple[Truth, ...] = ("published", "expected")
 IntervalKind = Literal["influence", "bootstrap"]
 INTERVALS: tuple[IntervalKind, ...] = ("influence", "bootstrap")
+DIGITS = 7
+"""Significant digits kept of the paper's estimators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def place_of(facts: CellFacts) -> tuple[str, ...]:
     return (facts.dataset, facts.setting, facts.logging, facts.behaviour, facts.evaluation)
 
 
-def short(value: float, digits: int = 7) -> float:
+def short(value: float, digits: int = DIGITS) -> float:
     """Number to so many significant digits: what is kept of results, so that tables are the same from a store and from its export.
 
     It also makes equal what differs by rounding alone, such as Kernel-WIS at an infinite bandwidth and WIS.

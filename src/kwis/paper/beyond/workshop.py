@@ -89,6 +89,9 @@ class Workshop:
         """Fit what is missing for these pairs, several at a time."""
         wanted = [(pair, kind) for pair in dict.fromkeys(pairs) for kind in kinds]
         missing = [one for one in wanted if one not in self._repairs]
+        for one in wanted:
+            if one in self._repairs:
+                self._repairs.move_to_end(one)  # the oldest go first
         for pair, _ in missing:
             # Tables and logs are shared and made on demand, which must not happen twice at once.
             self.laboratory.log(pair.logging, 0)
