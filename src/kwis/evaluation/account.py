@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
-from kwis.evaluation.intervals import NEIGHBOUR_ROWS, Intervals, averages_neighbours
+from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
 from kwis.evaluation.records import Path, Settings
@@ -29,7 +29,7 @@ def notes_of(
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
         *(made.note for made in predictions),
         *_left_out(ready, roster),
-        *_size_rules(ready, roster, intervals, paths),
+        *_size_rules(ready, roster, paths),
         *intervals.notes,
     )
 
@@ -40,11 +40,8 @@ def _left_out(ready: Ready, roster: Roster) -> Iterable[str]:
         yield f"no direct method or doubly robust estimate of {', '.join(unknown)}: they need its probability of every action"
 
 
-def _size_rules(ready: Ready, roster: Roster, intervals: Intervals, paths: Sequence[Path]) -> Iterable[str]:
+def _size_rules(ready: Ready, roster: Roster, paths: Sequence[Path]) -> Iterable[str]:
     n, drawn = ready.log.n, f"drawn with seed {ready.seed}"
-    neighbours = [one.name for one in roster.estimators if averages_neighbours(one)]
-    if intervals.method is None and n > NEIGHBOUR_ROWS and neighbours:
-        yield f"above {NEIGHBOUR_ROWS:,} rows the intervals of {', '.join(neighbours)} are from their influence functions, not resampled"
     if n > SELECTION_ROWS and roster.selects_bandwidth:
         yield f"bandwidths were selected on {SELECTION_ROWS:,} of the {n:,} rows, {drawn}"
     if paths and paths[0].rows < n:

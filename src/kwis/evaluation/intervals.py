@@ -1,7 +1,6 @@
 """Which interval each estimate gets, and the intervals of differences, from what was measured together.
 
-By default the BCa bootstrap with 1,000 resamples. Above 5,000 rows estimators that average over neighbours, whose every resample
-is a pass over all pairs of rows, get the influence interval; above 200,000 rows all do.
+By default Student intervals from the influence function, which cover with few rows and heavy weights and need no resampling.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from kwis.errors import UnsupportedError
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
-from kwis.estimators.state_wis import StateWIS
 from kwis.evaluation.measure import Measured, finite
-from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, endpoints
-from kwis.results import Interval
+from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval, endpoints
+from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints
 
-NEIGHBOUR_ROWS = 5_000
-BOOTSTRAP_ROWS = 200_000
+_STUDENT = StudentInterval()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,8 +44,6 @@ class Intervals:
         """Whether this estimate is to be resampled together with the others."""
         if one.estimate.influence is None:
             return False
-        if self.method is None:
-            return one.sample.n <= (NEIGHBOUR_ROWS if averages_neighbours(one.estimator) else BOOTSTRAP_ROWS)
         return isinstance(self.method, Bootstrap) and self.method.method != "studentised" and not self.method.reselect
 
     def describe(self, one: Measured) -> str:
@@ -56,28 +51,29 @@ class Intervals:
         if one.resampled is not None:
             kind = self.method.method if isinstance(self.method, Bootstrap) else "bca"
             return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
-        if self.method is None or isinstance(self.method, InfluenceInterval):
+        if isinstance(self.method, InfluenceInterval):
             return "influence function"
+        if self.method is None or isinstance(self.method, StudentInterval):
+            return "Student's, from the influence function"
         return type(self.method).__name__
 
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
-        influence = one.estimate.influence
-        return self._interval(self._estimator(one), one.sample, one.estimate.value, influence, one.resampled, one.estimator)
+        return self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator)
 
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
-        value = a.estimate.value - b.estimate.value
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        return self._interval(estimator, pair, value, influence_between(a, b), drawn, a.estimator)
+        return self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator)
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
 
-    def _interval(self, estimator: Any, sample: Any, value: float, influence: Floats | None, drawn: Floats | None, of: Any) -> Interval:
+    def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any) -> Interval:
         fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
+        value, influence = estimate.value, estimate.influence
         if influence is not None and drawn is not None:
             kept = finite(drawn)
             self._note_missing(drawn.size - kept.size, drawn.size, estimator.name)
@@ -85,6 +81,8 @@ class Intervals:
                 low, high = self._ends(kept, value, influence, sample.group)
                 name = f"bootstrap-{self.method.method if isinstance(self.method, Bootstrap) else 'bca'}"
                 return Interval(low=low, high=high, level=self.level, value=value, method=name, distribution=kept, bandwidth=fixed)
+        elif influence is not None and (self.method is None or isinstance(self.method, StudentInterval)):
+            return (self.method or _STUDENT).interval_of(estimate, estimator, sample, self.level)
         elif self.method is not None and not isinstance(self.method, InfluenceInterval):
             try:
                 return self.method.interval(estimator, sample, self.level, self.seed)
@@ -111,9 +109,12 @@ class Intervals:
             self.notes.append(sentence)
 
 
-def averages_neighbours(estimator: Any) -> bool:
-    """Whether each resample needs sums over neighbours."""
-    return isinstance(estimator, StateWIS) or (isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None)
+def estimate_between(a: Estimate, b: Estimate) -> Estimate:
+    """Difference of two estimates on the same rows, with all that an interval needs."""
+    influence = None if a.influence is None or b.influence is None else a.influence - b.influence
+    leverage = None if a.leverage is None or b.leverage is None else np.maximum(a.leverage, b.leverage)
+    effective = min(a.effective_n, b.effective_n)
+    return Estimate(name=a.name, value=a.value - b.value, n=a.n, effective_n=effective, influence=influence, leverage=leverage)
 
 
 def influence_between(a: Measured, b: Measured) -> Floats | None:
