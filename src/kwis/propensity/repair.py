@@ -1,0 +1,237 @@
+"""Repair of given propensities from the actions that were taken.
+
+The logged actions are drawn from the true propensities, so they tell where given ones are wrong. The repaired distribution is a
+multinomial regression that starts from the given one: a free scale of its logarithm (``scale``), any given probability taken for any
+action (``actions``, K by K), and the context, straight and where it helps curved (``context``). Everything is shrunk towards the given
+distribution by as much as makes held-out actions most likely, which is what lets it work with few rows.
+
+Do no harm: the repair is used only if it makes held-out actions more likely by more than chance; see :mod:`kwis.propensity.gain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.bandwidth.folds import make_folds
+from kwis.errors import InputError
+from kwis.propensity.gain import gain_p_value
+from kwis.propensity.material import Given, Material, distribution, material, scores
+from kwis.propensity.multinomial import Coefficients, Likelihood
+from kwis.propensity.strengths import Exponents, Part, Search
+from kwis.propensity.terms import Terms
+from kwis.smoothing.threads import engine
+from kwis.typing import ArrayLike, Floats, Seed
+
+TERMS = ("scale", "actions", "context")
+LEVEL = 0.05
+_FOLDS = 3
+_ROWS_FOR_ONE_SPLIT = 6_000
+_ROWS_TO_CHOOSE = 12_000
+_ROWS_TO_FIT = 60_000
+_LEAST_DRAWS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RepairModel:
+    """Propensities repaired, or found in order and kept.
+
+    Attributes
+    ----------
+    kept
+        True if the given propensities are left as they are.
+    terms
+        What the repair depends on: of ``scale``, ``actions``, ``context`` and ``curved`` those that make held-out actions more likely.
+    p_value
+        Of the given propensities being right; 1 where there are too few rows to tell.
+    log_loss_before, log_loss_after
+        Mean of ``-log p(logged action)`` on held-out rows, as given and as repaired.
+    scale
+        Factor of the given log-probabilities: below 1 they were too sure of themselves, above 1 not sure enough.
+    note
+        What was done, in a sentence.
+    """
+
+    kept: bool
+    terms: tuple[str, ...]
+    p_value: float
+    log_loss_before: float
+    log_loss_after: float
+    scale: float
+    note: str
+    _fitted: Fitted | None = field(default=None, repr=False)
+
+    def distribution(self, features: ArrayLike, given: ArrayLike) -> Floats:
+        """``(n, K)`` propensities of any rows with the features and the given distribution of the rows it was learnt from."""
+        rows = check.contexts(features, "features")
+        chances = distribution(given, len(rows))
+        return chances if self.kept or self._fitted is None else read_only(self._fitted.distribution(rows, chances))
+
+
+def fit_repair(
+    features: ArrayLike,
+    action: ArrayLike,
+    given: ArrayLike,
+    *,
+    terms: Sequence[str] = TERMS,
+    mass: ArrayLike | None = None,
+    group: Any = None,
+    always: bool = False,
+    rng: Seed = 0,
+) -> RepairModel:
+    """Learn from the logged actions how to repair given propensities, if they need it.
+
+    Parameters
+    ----------
+    features
+        ``(n, d)`` numbers that the logger may have looked at.
+    action, given
+        ``(n,)`` codes of the actions taken, and the ``(n, K)`` distribution they are said to be drawn from.
+    terms
+        Which of ``scale``, ``actions`` and ``context`` may take part.
+    mass, group
+        How many interactions each row stands for; rows to be held out together.
+    always
+        Whether to repair even if the given propensities pass the test.
+    """
+    rows = material(features, action, given, mass, group)
+    wanted = known_terms(terms)
+    generator = check.generator(rng)
+    with engine(1):
+        chosen = choose(rows, wanted, generator)
+        repaired = chosen is not None and (always or chosen.convincing)
+        fitted = chosen.fit(rows, generator) if chosen is not None and repaired else None
+    return described(chosen, fitted)
+
+
+def known_terms(terms: Sequence[str]) -> tuple[str, ...]:
+    """The terms asked for, in the usual order."""
+    asked = (terms,) if isinstance(terms, str) else tuple(terms)
+    for term in asked:
+        if term not in TERMS:
+            raise InputError(f"`terms` must be among {', '.join(TERMS)}, got {term!r}")
+    if not asked:
+        raise InputError("`terms` must have at least one term, got none")
+    return tuple(term for term in TERMS if term in asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """A regression ready to be applied to any rows."""
+
+    terms: Terms
+    names: tuple[str, ...]
+    read: Given
+    coefficients: Coefficients
+
+    def distribution(self, features: Floats, given: Floats) -> Floats:
+        return scores(self.terms, self.names, self.read, features, given)[0].distribution(self.coefficients)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """Spreads chosen by held-out likelihood, and what they gain.
+
+    Attributes
+    ----------
+    exponents
+        From block of the design to the spread of its coefficients, as a power of the square root of ten; None: left out.
+    """
+
+    free_scale: bool
+    names: tuple[str, ...]
+    exponents: Exponents
+    p_value: float
+    before: float
+    after: float
+
+    @property
+    def convincing(self) -> bool:
+        return self.after < self.before and self.p_value < LEVEL
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        powers = zip(self.names, self.exponents, strict=True)
+        return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
+
+    def fit(self, rows: Material, rng: np.random.Generator) -> Fitted:
+        """The regression with these spreads, learnt on the given rows."""
+        part = rows.sampled(_ROWS_TO_FIT, rng)
+        names = tuple(name for name in self.names if name in self.used)
+        made = Terms.of(part.features, rng, curved="curved" in names)
+        read = Given.of(part.given, part.action)
+        known, sizes = scores(made, names, read, part.features, part.given)
+        spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
+        fitted = Likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
+        return Fitted(terms=made, names=names, read=read, coefficients=fitted)
+
+
+def choose(rows: Material, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen | None:
+    """Choose the spreads, or None where there is too little to learn from."""
+    part = rows.sampled(_ROWS_TO_CHOOSE, rng)
+    if part.draws < _LEAST_DRAWS or len(np.unique(part.action)) < 2:
+        return None
+    names = tuple(name for name in ("actions", "context") if name in terms) + (("curved",) if "context" in terms else ())
+    free = "scale" in terms
+    folds = make_folds(part.n, _FOLDS, rng, part.group)
+    numbers = range(_FOLDS) if part.n <= _ROWS_FOR_ONE_SPLIT else range(1)
+    made = Terms.of(part.features, rng, curved="curved" in names)
+    read = Given.of(part.given, part.action)
+    known, sizes = scores(made, names, read, part.features, part.given)
+    weight = part.weight
+    splits = [folds == number for number in numbers]
+    parts = tuple(
+        Part(
+            held=known.take(held),
+            action=part.action[held],
+            mass=weight[held],
+            others=Likelihood(known.take(~held), part.action[~held], weight[~held], free_scale=free),
+        )
+        for held in splits
+    )
+    search = Search(sizes, parts)
+    best = search.best()
+    said = np.log(np.maximum(part.given[np.arange(part.n), part.action], read.floor))
+    gains = [logs - said[held] for logs, held in zip(search.logs(best), splits, strict=True)]
+    grouped = [None if part.group is None else part.group[held] for held in splits]
+    masses = [None if part.mass is None else weight[held] for held in splits]
+    mean = sum(float(weight[held] @ gain) for held, gain in zip(splits, gains, strict=True)) / sum(weight[held].sum() for held in splits)
+    after = search.loss(best)
+    p_value = gain_p_value(gains, masses, grouped, len(search.tried))
+    return Chosen(free_scale=free, names=tuple(sizes), exponents=best, p_value=p_value, before=after + mean, after=after)
+
+
+def described(chosen: Chosen | None, fitted: Fitted | None) -> RepairModel:
+    """The outcome, with its sentence."""
+    if chosen is None:
+        note = "propensities were kept as given: the log is too small to test them"
+        nothing = float("nan")
+        return RepairModel(kept=True, terms=(), p_value=1.0, log_loss_before=nothing, log_loss_after=nothing, scale=1.0, note=note)
+    losses = f"held-out log loss {chosen.before:.4g} as given, {chosen.after:.4g} "
+    if fitted is None:
+        note = f"propensities were kept as given: the logged actions agree with them ({losses}with the best repair)"
+    else:
+        note = f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as repaired)"
+    return RepairModel(
+        kept=fitted is None,
+        terms=() if fitted is None else chosen.used,
+        p_value=chosen.p_value,
+        log_loss_before=chosen.before,
+        log_loss_after=chosen.before if fitted is None else chosen.after,
+        scale=1.0 if fitted is None else fitted.coefficients.scale,
+        note=note,
+        _fitted=fitted,
+    )
+
+
+_WORDS = {"scale": "their scale", "actions": "action", "context": "context", "curved": "curves of the context"}
+
+
+def _listed(terms: tuple[str, ...]) -> str:
+    words = [_WORDS[term] for term in terms]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,139 @@
+"""What a repair may depend on: the given log-probabilities, and the context, straight and curved.
+
+``actions``
+    The given log-probability of every action, so that any of them can be mistaken for any other: a K by K correction.
+``context``
+    The features, standardised and cut off at four standard deviations, so that no row is carried away; turned to their principal
+    axes where there are more than a few hundred.
+``curved``
+    A Gaussian kernel of the features' normal scores, by the Nystroem method: smooth corrections of any shape. Normal scores
+    forget the scale of a feature, as trees do, and the kernel is as wide as two rows are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from kwis.typing import Floats
+
+_CUT = 4.0
+_MOST_AXES = 300
+_KNOTS = 200
+_CENTRES = 200
+_NEGLIGIBLE = 1e-5
+_SHARES = 5.0  # shares of actions may be further off than the effect of any one feature
+_ROWS = 20_000  # means, axes and quantiles of more rows would not be other ones
+
+BLOCKS = ("actions", "context", "curved")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """Columns less their centre, divided by their spread and cut off; constant columns become 0."""
+
+    centre: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Scaled:
+        spread = values.std(axis=0)
+        return cls(values.mean(axis=0), np.where(spread > 1e-12 * np.abs(values).max(axis=0, initial=1e-300), spread, np.inf))
+
+    def __call__(self, values: Floats) -> Floats:
+        return np.clip((values - self.centre) / self.spread, -_CUT, _CUT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Scaled features, on principal axes where they are many."""
+
+    scaled: Scaled
+    axes: Floats | None
+
+    @classmethod
+    def of(cls, features: Floats) -> Context:
+        scaled = Scaled.of(features)
+        n, d = features.shape
+        if d <= min(n, _MOST_AXES):
+            return cls(scaled, None)
+        # Rows no longer than columns: a penalty on the coefficients is the same on the axes, and there are no more of them than rows.
+        axes = np.linalg.svd(scaled(features), full_matrices=False)[2][: min(n, _MOST_AXES)].T
+        return cls(scaled, axes)
+
+    def __call__(self, features: Floats) -> Floats:
+        values = self.scaled(features)
+        return values if self.axes is None else values @ self.axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curved:
+    """Kernel features: their scalar product is the Gaussian kernel of two rows, as seen from the centres."""
+
+    knots: tuple[tuple[Floats, Floats], ...]
+    scaled: Scaled
+    centres: Floats
+    width: float
+    root: Floats
+
+    @classmethod
+    def of(cls, features: Floats, rng: np.random.Generator) -> Curved:
+        knots = tuple(_normal_scores(column) for column in features.T)
+        scores = _interpolated(features, knots)
+        scaled = Scaled.of(scores)
+        centres = scaled(scores[np.sort(rng.permutation(len(scores))[:_CENTRES])])
+        width = float(np.sqrt(max(1, np.isfinite(scaled.spread).sum())))
+        values, vectors = np.linalg.eigh(_gaussian(centres, centres, width))
+        kept = values > _NEGLIGIBLE * values[-1]
+        return cls(knots, scaled, centres, width, vectors[:, kept] / np.sqrt(values[kept]))
+
+    def __call__(self, features: Floats) -> Floats:
+        return _gaussian(self.scaled(_interpolated(features, self.knots)), self.centres, self.width) @ self.root
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """The blocks of a design, learnt on some rows and computed on any."""
+
+    context: Context
+    curved: Curved | None
+
+    @classmethod
+    def of(cls, features: Floats, rng: np.random.Generator, *, curved: bool) -> Terms:
+        part = features if len(features) <= _ROWS else features[np.sort(rng.permutation(len(features))[:_ROWS])]
+        return cls(Context.of(part), Curved.of(part, rng) if curved else None)
+
+    def blocks(self, features: Floats, logs: Floats, names: Sequence[str]) -> Mapping[str, Floats]:
+        """Design of every block asked for; the first has a column of ones, as shares of the actions may be wrong too."""
+        made = {}
+        ones = np.ones((len(logs), 1))
+        if "actions" in names:
+            made["actions"] = np.hstack([ones, logs])
+        if "context" in names:
+            straight = self.context(features)
+            made["context"] = straight if made else np.hstack([_SHARES * ones, straight])
+        if "curved" in names and self.curved is not None:
+            made["curved"] = self.curved(features)
+        return made
+
+
+def _normal_scores(column: Floats) -> tuple[Floats, Floats]:
+    """Values and their normal scores, at as many places as needed to interpolate."""
+    values, counts = np.unique(column, return_counts=True)
+    scores = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
+    if len(values) > _KNOTS:
+        picked = np.unique(np.searchsorted(scores, ndtri((np.arange(_KNOTS) + 0.5) / _KNOTS)).clip(0, len(values) - 1))
+        values, scores = values[picked], scores[picked]
+    return values, scores
+
+
+def _interpolated(features: Floats, knots: Sequence[tuple[Floats, Floats]]) -> Floats:
+    return np.column_stack([np.interp(column, *known) for column, known in zip(features.T, knots, strict=True)])
+
+
+def _gaussian(left: Floats, right: Floats, width: float) -> Floats:
+    squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2 * left @ right.T
+    return np.exp(-0.5 * np.maximum(squares, 0.0) / width**2)
