@@ -65,8 +65,9 @@ def evaluate(
     estimators
         Names or estimators; None: all that apply.
     interval
-        An interval method for everything. None: the BCa bootstrap, or the influence function where resampling would take too
-        long, as :mod:`kwis.evaluation.intervals` says.
+        An interval method for everything: :class:`kwis.StudentInterval` (None means the same), :class:`kwis.Bootstrap`,
+        :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
+        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to.
     by
         Columns whose values make segments, each with estimates and differences of its own; a tuple of columns stands for their
         combinations.
