@@ -257,4 +257,4 @@ def needed() -> None:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        raise UnsupportedError("scanning a log needs pyarrow to be installed")
+        raise UnsupportedError("scanning a log needs pyarrow to be installed: pip install 'kwis[stream]'")
