@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -188,3 +189,57 @@ def test_a_client_that_is_closed_is_refused(cluster, folder):
     closed.close()
     with pytest.raises(kwis.InputError, match="must be connected to its scheduler, got one that is closed"):
         kernel_wis(folder, **ASKED, client=closed)
+
+
+def test_evaluate_gives_the_same_table_through_a_client(client, folder):
+    log = kwis.scan_log(str(folder), context=["age", "income", "country", "member"])
+    found, expected = kwis.evaluate(log, "p_new", client=client), kwis.evaluate(log, "p_new")
+    assert [row.estimator for row in found.rows] == [row.estimator for row in expected.rows]
+    assert "normalised-kernel-wis" in [row.estimator for row in found.rows]
+    for one, other in zip(found.rows, expected.rows, strict=True):
+        assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-7)  # bandwidths are minima, which are flat
+        assert one.interval.low == pytest.approx(other.interval.low, rel=1e-6)
+
+
+def test_an_encrypted_cluster_is_reached_with_the_certificates_given(folder, tmp_path, monkeypatch):
+    from distributed import Security
+    from typer.testing import CliRunner
+
+    from kwis.cli.main import app
+
+    security = Security.temporary()
+    files = {}
+    for name, text in {"ca": security.tls_ca_file, "cert": security.tls_client_cert, "key": security.tls_client_key}.items():
+        files[name] = tmp_path / f"{name}.pem"
+        files[name].write_text(text)
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50, "protocol": "tls://"}
+    with LocalCluster(**options, security=security) as encrypted:
+        assert encrypted.scheduler_address.startswith("tls://")
+        certificates = [part for name, path in files.items() for part in (f"--tls-{name}", str(path))]
+        asked = ["evaluate", str(folder), "--target", "p_new", "--estimator", "wis", "--json"]
+        found = CliRunner().invoke(app, [*asked, "--scheduler", encrypted.scheduler_address, *certificates])
+        alone = CliRunner().invoke(app, [*asked, "--stream"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["rows"] == json.loads(alone.stdout)["rows"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--scheduler", "head:8786"], "`scheduler` must be tcp://host:port or tls://host:port"),
+        (["--tls-ca", "ca.pem"], "`tls-ca` must go with `scheduler`"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--tls-key", "key.pem"], "must go with a scheduler at tls://"),
+        (["--scheduler", "tls://127.0.0.1:1", "--tls-key", "nowhere.pem"], "`tls-key` must be a file"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--no-stream"], "`scheduler` must go without --no-stream"),
+        (["--scheduler", "tcp://127.0.0.1:1"], "must be the address of a Dask scheduler that answers"),
+    ],
+)
+def test_scheduler_options_that_cannot_work_are_refused(folder, options, words):
+    from typer.testing import CliRunner
+
+    from kwis.cli.main import app
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}):
+        found = CliRunner().invoke(app, ["evaluate", str(folder), "--target", "p_new", *options])
+    assert found.exit_code == 2
+    assert words in " ".join(found.stderr.split())

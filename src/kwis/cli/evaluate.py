@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
+from kwis.cli import scheduler as dask
 from kwis.cli.reading import LogOptions, targets_of
 from kwis.cli.terminal import clear_errors, console, progress, say
 from kwis.errors import InputError
@@ -21,6 +22,7 @@ EXAMPLES = (
     "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
     "kwis evaluate shop.db --query 'SELECT * FROM log' --target A=p_new --target B=chosen:pick",
     "kwis evaluate logs/ --stream --context age,country --target p_new",
+    "kwis evaluate /shared/logs/ --target p_new --scheduler tcp://head:8786",
     "kwis evaluate 'logs/*.parquet' --target p_new --fail-below 0.12 --using low && ./deploy",
 )
 
@@ -46,6 +48,10 @@ def evaluate(
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,
+    scheduler: dask.Scheduler = None,
+    tls_ca: dask.TlsCa = None,
+    tls_cert: dask.TlsCert = None,
+    tls_key: dask.TlsKey = None,
     exact: opt.Exact = None,
     report: opt.Report = None,
     json: opt.Json = False,
@@ -81,10 +87,14 @@ def evaluate(
         gate.check()
         output = Output(report=report, json=json, json_file=json_file, table=table)
         output.check()
-        scanned = named.scanned(stream)
+        cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
+        cluster.check()
+        if scheduler is not None and stream is False:
+            raise InputError("`scheduler` must go without --no-stream: its workers read the log in batches")
+        scanned = named.scanned(True if scheduler is not None else stream)
         found: LoggedBandit | ScannedLog
         if scanned is not None:
-            found, answer = scanned, scan(scanned, target, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
+            found, answer = scanned, scan(scanned, target, cluster, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
         elif exact is not None:
             raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
         else:
@@ -111,7 +121,15 @@ def work(
 
 
 def scan(
-    log: ScannedLog, target: list[str], *, by: list[str] | None, estimator: list[str] | None, level: float, seed: int, exact: bool | None
+    log: ScannedLog,
+    target: list[str],
+    cluster: dask.SchedulerOptions,
+    *,
+    by: list[str] | None,
+    estimator: list[str] | None,
+    level: float,
+    seed: int,
+    exact: bool | None,
 ) -> Evaluation:
     """Evaluate a log in batches, with a bar on a terminal."""
     from kwis.evaluation.evaluate import evaluate as run
@@ -119,9 +137,19 @@ def scan(
     rows = "" if log.n is None else f" {log.n:,} rows"
     say(f"reading{rows} in batches; --no-stream reads them into memory, where more can be estimated")
     names = log.source.types
-    with progress("reading in batches") as told:
+    with progress("reading in batches") as told, cluster.client() as client:
         targets, segments = targets_of(target, names), opt.listed(by, names) or ()
-        return run(log, targets, estimators=opt.listed(estimator), by=segments, level=level, rng=seed, exact=exact, progress=told)
+        return run(
+            log,
+            targets,
+            estimators=opt.listed(estimator),
+            by=segments,
+            level=level,
+            rng=seed,
+            exact=exact,
+            client=client,
+            progress=told,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
