@@ -146,3 +146,15 @@ def test_priority_samples_give_unbiased_totals():
         values.append(np.sum(found.rows.reward / found.chance))
     true = np.ldexp(log.reward.sum(), frame.reward_shift)
     assert np.mean(values) == pytest.approx(true, abs=4 * np.std(values) / 20)
+
+
+def test_the_bound_on_ranks_keeps_at_least_as_many_rows_as_wanted_and_few_more():
+    log = log_of(3000)
+    runner = Threads()
+    parts = opened(log, Columns(), runner, None, every=True, block_rows=3000)
+    frame = framed(runner, parts)
+    found = draw.Sampled.candidates(frame.load(parts.blocks[0]), np.ones(3000), frame, 0, 0, 3000)
+    for wanted in (1, 300, 2999, 3000):
+        kept = np.count_nonzero(found.rank <= draw.rank_bound(draw.rank_counts(found), wanted))
+        assert wanted <= kept <= 1.15 * wanted + 20
+    assert draw.rank_bound(draw.rank_counts(found), 3001) == np.inf

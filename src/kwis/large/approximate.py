@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from kwis.large.blocks import Figures, Found, Totals, applied_to, combined, influence_parts, reactive, unit, values_of
-from kwis.large.draw import Neighbours, Sampled, chosen_of, draw_neighbours, joined, keep_smallest, take
+from kwis.large.draw import Neighbours, Sampled, chosen_of, draw_neighbours, joined, keep_smallest, rank_bound, rank_counts, take
 from kwis.large.frame import Frame
 from kwis.large.pairs import Space, sums
 from kwis.large.runner import Runner, reduced
 from kwis.large.source import Block
-from kwis.typing import Floats
+from kwis.typing import Floats, Ints
 
 _FEWEST = 2000
 _PER_ROOT = 20  # neighbours per square root of the rows
@@ -66,7 +66,11 @@ def approximate(runner: Runner, blocks: Sequence[Any], frame: Frame, space: Spac
     tasks = [(block, number, frame, space, near, size, seed) for number, block in enumerate(blocks)]
     screened = runner.each(screen, tasks, "local means from neighbours")
     totals: Totals = runner.fetch(reduced(runner, combined, runner.each(_totals, [(one,) for one in screened], "sums"), "sums"))
-    smallest = runner.each(_candidates, [(one,) for one in screened], "choosing rows to check")
+    counts = reduced(
+        runner, combined, runner.each(_counts, [(one,) for one in screened], "choosing rows to check"), "choosing rows to check"
+    )
+    bound = rank_bound(runner.fetch(counts), size + 1)
+    smallest = runner.each(_candidates, [(one, bound) for one in screened], "choosing rows to check")
     kept = reduced(runner, partial(keep_smallest, size + 1), smallest, "choosing rows to check")
     sampled = runner.call(chosen_of, kept, size)
     parts = runner.each(sums_around, [(block, frame, space, sampled) for block in blocks], "checking rows exactly")
@@ -110,8 +114,12 @@ def _totals(screened: Screened) -> Totals:
     return screened.totals
 
 
-def _candidates(screened: Screened) -> Sampled:
-    return screened.candidates
+def _counts(screened: Screened) -> Ints:
+    return rank_counts(screened.candidates)
+
+
+def _candidates(screened: Screened, bound: float) -> Sampled:
+    return screened.candidates.picked(np.flatnonzero(screened.candidates.rank <= bound))
 
 
 def sums_around(block: Block, frame: Frame, space: Space, sampled: Sampled) -> Floats:

@@ -11,6 +11,7 @@ from kwis.large.source import Block
 from kwis.typing import Floats, Ints
 
 _NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers
+_BINS, _BINS_PER_OCTAVE = 4096, 8
 _FLOOR = 0.25  # share of an average term that every row counts when rows to check are chosen, even one of no weight
 
 
@@ -99,6 +100,20 @@ class Sampled:
         if self.rank.size <= count:
             return self
         return self.picked(np.sort(np.argpartition(self.rank, count - 1)[:count]))
+
+
+def rank_counts(sampled: Sampled) -> Ints:
+    """Task: how many ranks there are in each eighth of an octave, so that few rows need be sent to find the smallest of all."""
+    with np.errstate(divide="ignore"):
+        bins = np.floor(_BINS_PER_OCTAVE * np.log2(sampled.rank)) + _BINS // 2
+    return np.bincount(np.clip(bins, 0, _BINS - 1).astype(np.int64), minlength=_BINS)
+
+
+def rank_bound(counts: Ints, wanted: int) -> float:
+    """A rank that at least ``wanted`` rows do not exceed, if there are as many."""
+    enough = np.flatnonzero(np.cumsum(counts) >= wanted)
+    last = int(enough[0]) + 1 if enough.size else _BINS
+    return np.inf if last == _BINS else float(2.0 ** ((last - _BINS // 2) / _BINS_PER_OCTAVE))
 
 
 _BESIDE_ROWS = tuple(one.name for one in fields(Sampled) if one.name != "rows")
