@@ -46,6 +46,16 @@ def resampled_ratio(top, bottom, counts):
     return sum(c * t for c, t in zip(counts, top, strict=True)) / sum(c * b for c, b in zip(counts, bottom, strict=True))
 
 
+def percentiles(values, level):
+    """Values at the places ``p (B + 1)``, counted from 1, the ends where a place is beyond them."""
+    ordered, found = sorted(values), []
+    for share in ((1 - level) / 2, (1 + level) / 2):
+        place = min(max(share * (len(ordered) + 1), 1), len(ordered))
+        below = min(int(place), len(ordered) - 1)
+        found.append(ordered[below - 1] + (place - below) * (ordered[below] - ordered[below - 1]))
+    return tuple(found)
+
+
 def state_influence(state, weight, reward, mass, normalised):
     """Value and influence of State-WIS, row by row from its definition."""
     total, n = sum(mass), len(state)
