@@ -72,6 +72,17 @@ def test_through_the_public_names(sizes, d, categorical):
     assert many[3].score == pytest.approx(wanted.score, rel=1e-6)
 
 
+def test_kernel_wis_selects_its_bandwidth_with_the_masses_of_the_sample():
+    rng = np.random.default_rng(8)
+    context, mass = rng.uniform(-2, 2, (150, 1)), np.where(np.arange(150) < 30, 50.0, 0.1)
+    weight = np.exp(np.where(np.arange(150) < 30, np.sin(6 * context[:, 0]), rng.standard_normal(150)))
+    sample = kwis.WeightedSample(context=context, weight=weight, reward=rng.random(150), mass=mass)
+    estimate = kwis.KernelWIS("cv").estimate(sample)
+    chosen = kwis.select_bandwidth(context, weight, mass=mass)
+    assert estimate.bandwidth == chosen.value != kwis.select_bandwidth(context, weight).value
+    assert kwis.KernelWIS(chosen.value).estimate(sample).value == estimate.value
+
+
 def test_equal_masses_change_nothing():
     context, weight, labels = sample((300, 350), 3)
     assert kwis.cv_score(context, weight, 0.7, labels, mass=np.full(650, 7.0))[0] == kwis.cv_score(context, weight, 0.7, labels)[0]

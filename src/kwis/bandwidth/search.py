@@ -8,6 +8,7 @@ Scores are in units of the score at an infinite bandwidth.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,9 @@ _STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps tha
 _LEVEL = 1e-12  # relative difference between scores that counts as none
 _ROUGH = 1e-7  # relative gain in score at which single precision has done its part
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
+# A descent may take this many evaluations. Then it must be on the way to a gain over the best end so far of at least this share: at the
+# pace of the last few evaluations, within so many times as many.
+_UNTRIED, _WORTH, _PACE, _AHEAD = 30, 1e-4, 10, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +174,39 @@ def _descend(search: Search, how: CrossValidation, valley: Valley, gain: float) 
     return best
 
 
-def descend_from(search: Search, start: Floats, how: CrossValidation, route: Route) -> Bandwidth:
-    """L-BFGS-B from ``start`` along one route; returns where it ended."""
+class _HopelessError(Exception):
+    """Ends a descent that will not reach its rival."""
+
+
+def descend_from(search: Search, start: Floats, how: CrossValidation, route: Route, rival: float = math.inf) -> Bandwidth:
+    """L-BFGS-B from ``start`` along one route; returns where it ended, or its best point if it lost touch with a ``rival`` score."""
     from scipy.optimize import minimize
 
+    lowest = [math.inf]
+    best = first = np.clip(route.coordinates(start), *np.transpose(route.bounds()))
+
     def objective(x: Floats) -> tuple[float, Floats]:
+        nonlocal best
         score = search.score(route.bandwidth(x), how)
+        if score.value < lowest[-1]:
+            best = x.copy()
+        lowest.append(min(score.value, lowest[-1]))
+        if _hopeless(lowest, rival):
+            raise _HopelessError
         return score.value, route.chain(x, score.gradient)
 
-    bounds = route.bounds()
-    first = np.clip(route.coordinates(start), *np.transpose(bounds))
     options = {"maxfun": route.cap, "maxiter": route.cap}
     minimise: Any = minimize
-    found = minimise(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return route.bandwidth(found.x)
+    with contextlib.suppress(_HopelessError):
+        best = minimise(objective, first, jac=True, method="L-BFGS-B", bounds=route.bounds(), options=options).x
+    return route.bandwidth(best)
+
+
+def _hopeless(lowest: list[float], rival: float) -> bool:
+    """Whether a descent with these lowest scores so far is too slow to be worth going on with beside a rival."""
+    if len(lowest) <= _UNTRIED or math.isinf(rival):
+        return False
+    return lowest[-1] - rival * (1 - _WORTH) > _AHEAD * (lowest[-1 - _PACE] - lowest[-1])
 
 
 @dataclass(frozen=True, slots=True)

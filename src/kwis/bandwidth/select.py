@@ -118,17 +118,20 @@ class Problem:
             search.ends.append((end, search.score(end, search.plan.finish).value))
 
     def _per_feature(self, search: Search, cap: int) -> None:
-        """Locate minima from the shared optimum and from every start along both routes, then finish the best one exactly."""
+        """Locate minima from the shared optimum and from every start along both routes, then finish the best one exactly.
+
+        The route over ``1/h^2`` is the quicker one: it goes first, and what it finds spares the other its slow approaches to worse minima.
+        """
         scales = self._scales(True)
         shared_bandwidth(search, self.typical, self.kernel.compact)
         shared, score = search.best()
         everywhere = np.full(self.geometry.d, shared)
         search.ends = [(everywhere, score)]
-        routes = [(everywhere, True)] + [(start, inverse) for start in default_starts(scales) for inverse in (True, False)]
+        routes = [(everywhere, True)] + [(start, inverse) for inverse in (True, False) for start in default_starts(scales)]
         search.starts = len(routes) + 1
         for number, (start, inverse) in enumerate(routes):
             search.start = number
-            end = descend_from(search, start, search.plan.locate, Route(scales, inverse, cap))
+            end = descend_from(search, start, search.plan.locate, Route(scales, inverse, cap), search.best()[1])
             search.ends.append((end, search.score(end, search.plan.finish).value))
         search.start = len(routes)
         end = descend_from(search, np.asarray(search.best()[0]), search.plan.finish, Route(scales, True, cap))
