@@ -7,7 +7,7 @@ import pytest
 
 from kwis.errors import InputError
 from kwis.propensity.gain import gain_p_value
-from kwis.propensity.multinomial import Likelihood, Scores
+from kwis.propensity.multinomial import Scores, likelihood
 from kwis.propensity.repair import fit_repair
 from tests.reference import repair_twin as twin
 
@@ -48,7 +48,7 @@ def problem(seed: int = 0, n: int = 40, k: int = 3, d: int = 2) -> tuple[np.ndar
 
 def test_the_regression_finds_the_minimum_of_the_penalised_loss() -> None:
     logs, design, action, mass, spread = problem()
-    found = Likelihood(Scores(logs, design), action, mass).fit(spread, tolerance=1e-14)
+    found = likelihood(Scores(logs, design), action, mass).fit(spread, tolerance=1e-14)
     scale, matrix = twin.fitted(logs, design, action, mass, spread)
     assert found.scale == pytest.approx(scale, abs=1e-4)
     np.testing.assert_allclose(found.matrix, matrix, atol=1e-4)
@@ -59,18 +59,18 @@ def test_the_regression_finds_the_minimum_of_the_penalised_loss() -> None:
 
 def test_where_the_regression_starts_does_not_matter() -> None:
     logs, design, action, mass, spread = problem(1)
-    likelihood = Likelihood(Scores(logs, design), action, mass)
-    cold = likelihood.fit(spread, tolerance=1e-14)
-    warm = likelihood.fit(spread, likelihood.fit(3 * spread), tolerance=1e-14)
+    ready = likelihood(Scores(logs, design), action, mass)
+    cold = ready.fit(spread, tolerance=1e-14)
+    warm = ready.fit(spread, ready.fit(3 * spread), tolerance=1e-14)
     np.testing.assert_allclose(warm.matrix, cold.matrix, atol=1e-5)
 
 
 def test_a_column_without_spread_is_left_out_and_a_fixed_scale_stays() -> None:
     logs, design, action, mass, _ = problem(2)
-    found = Likelihood(Scores(logs, design), action, mass, free_scale=False).fit(np.array([0.0, 1.0]))
+    found = likelihood(Scores(logs, design), action, mass, free_scale=False).fit(np.array([0.0, 1.0]))
     assert found.scale == 1.0
     np.testing.assert_array_equal(found.matrix[0], 0.0)
-    alone = Likelihood(Scores(logs, design[:, 1:]), action, mass, free_scale=False).fit(np.array([1.0]))
+    alone = likelihood(Scores(logs, design[:, 1:]), action, mass, free_scale=False).fit(np.array([1.0]))
     np.testing.assert_allclose(found.matrix[1:], alone.matrix, atol=1e-6)
 
 

@@ -41,3 +41,15 @@ def averaged_ratio_p_value(gains: list[np.ndarray], tried: int) -> float:
     """Inverse of the mean likelihood ratio over the splits, times the number of models tried, at most 1."""
     ratios = [float(np.exp(gain.sum())) for gain in gains]
     return min(1.0, tried / (sum(ratios) / len(ratios)))
+
+
+def mean_inverse_loss(
+    design: np.ndarray, action: np.ndarray, propensity: np.ndarray, mass: np.ndarray, spread: np.ndarray, matrix: np.ndarray
+) -> float:
+    """``sum m sum_k (m_k - y_k log m_k)`` with ``m_k = exp(z' c_k)`` and ``y_k = 1{action = k} / p``, and the penalty."""
+    total = 0.5 * float(((matrix / spread[:, None]) ** 2).sum())
+    for i in range(len(action)):
+        for k in range(matrix.shape[1]):
+            log_mean = float(design[i] @ matrix[:, k])
+            total += mass[i] * (np.exp(log_mean) - (action[i] == k) / propensity[i] * log_mean)
+    return float(total)

@@ -11,6 +11,7 @@ from kwis import _validation as check
 from kwis.distributions import sums_to_one
 from kwis.errors import InputError
 from kwis.propensity.multinomial import Scores
+from kwis.propensity.shrunk import Mask
 from kwis.propensity.terms import Terms
 from kwis.typing import ArrayLike, Floats, Ints
 
@@ -44,7 +45,7 @@ class Given:
         centre = np.where(closed, 0.0, raw).sum(axis=1, keepdims=True) / (~closed).sum(axis=1, keepdims=True)
         return np.where(closed, 0.0, raw - centre)
 
-    def closed(self, given: Floats) -> Any:
+    def closed(self, given: Floats) -> Mask | None:
         """``(n, K)`` actions that are impossible, or None."""
         closed = given <= 0
         return closed if self.closes and closed.any() else None

@@ -14,27 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
-from kwis.propensity.gain import gain_p_value
-from kwis.propensity.material import Given, Material, distribution, material, scores
-from kwis.propensity.multinomial import Coefficients, Likelihood
-from kwis.propensity.strengths import Exponents, Part, Search
-from kwis.propensity.terms import Terms
+from kwis.propensity.choose import Chosen, Fitted, Splits, choose
+from kwis.propensity.material import distribution, material
+from kwis.propensity.repair_logged import LoggedRepairModel, fit_repair_logged
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Floats, Seed
 
+__all__ = ["TERMS", "LoggedRepairModel", "RepairModel", "fit_repair", "fit_repair_logged"]
+
 TERMS = ("scale", "actions", "context")
-LEVEL = 0.05
-_FOLDS = 3
-_ROWS_FOR_ONE_SPLIT = 6_000
-_ROWS_TO_CHOOSE = 12_000
-_ROWS_TO_FIT = 60_000
-_LEAST_DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,7 +94,8 @@ def fit_repair(
     wanted = known_terms(terms)
     generator = check.generator(rng)
     with engine(1):
-        chosen = choose(rows, wanted, generator)
+        splits = Splits.of(rows, generator)
+        chosen = None if splits is None else choose(splits, wanted, generator)
         repaired = chosen is not None and (always or chosen.convincing)
         fitted = chosen.fit(rows, generator) if chosen is not None and repaired else None
     return described(chosen, fitted)
@@ -118,92 +110,6 @@ def known_terms(terms: Sequence[str]) -> tuple[str, ...]:
     if not asked:
         raise InputError("`terms` must have at least one term, got none")
     return tuple(term for term in TERMS if term in asked)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
-    """A regression ready to be applied to any rows."""
-
-    terms: Terms
-    names: tuple[str, ...]
-    read: Given
-    coefficients: Coefficients
-
-    def distribution(self, features: Floats, given: Floats) -> Floats:
-        return scores(self.terms, self.names, self.read, features, given)[0].distribution(self.coefficients)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Chosen:
-    """Spreads chosen by held-out likelihood, and what they gain.
-
-    Attributes
-    ----------
-    exponents
-        From block of the design to the spread of its coefficients, as a power of the square root of ten; None: left out.
-    """
-
-    free_scale: bool
-    names: tuple[str, ...]
-    exponents: Exponents
-    p_value: float
-    before: float
-    after: float
-
-    @property
-    def convincing(self) -> bool:
-        return self.after < self.before and self.p_value < LEVEL
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        powers = zip(self.names, self.exponents, strict=True)
-        return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
-
-    def fit(self, rows: Material, rng: np.random.Generator) -> Fitted:
-        """The regression with these spreads, learnt on the given rows."""
-        part = rows.sampled(_ROWS_TO_FIT, rng)
-        names = tuple(name for name in self.names if name in self.used)
-        made = Terms.of(part.features, rng, curved="curved" in names)
-        read = Given.of(part.given, part.action)
-        known, sizes = scores(made, names, read, part.features, part.given)
-        spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
-        fitted = Likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
-        return Fitted(terms=made, names=names, read=read, coefficients=fitted)
-
-
-def choose(rows: Material, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen | None:
-    """Choose the spreads, or None where there is too little to learn from."""
-    part = rows.sampled(_ROWS_TO_CHOOSE, rng)
-    if part.draws < _LEAST_DRAWS or len(np.unique(part.action)) < 2:
-        return None
-    names = tuple(name for name in ("actions", "context") if name in terms) + (("curved",) if "context" in terms else ())
-    free = "scale" in terms
-    folds = make_folds(part.n, _FOLDS, rng, part.group)
-    numbers = range(_FOLDS) if part.n <= _ROWS_FOR_ONE_SPLIT else range(1)
-    made = Terms.of(part.features, rng, curved="curved" in names)
-    read = Given.of(part.given, part.action)
-    known, sizes = scores(made, names, read, part.features, part.given)
-    weight = part.weight
-    splits = [folds == number for number in numbers]
-    parts = tuple(
-        Part(
-            held=known.take(held),
-            action=part.action[held],
-            mass=weight[held],
-            others=Likelihood(known.take(~held), part.action[~held], weight[~held], free_scale=free),
-        )
-        for held in splits
-    )
-    search = Search(sizes, parts)
-    best = search.best()
-    said = np.log(np.maximum(part.given[np.arange(part.n), part.action], read.floor))
-    gains = [logs - said[held] for logs, held in zip(search.logs(best), splits, strict=True)]
-    grouped = [None if part.group is None else part.group[held] for held in splits]
-    masses = [None if part.mass is None else weight[held] for held in splits]
-    mean = sum(float(weight[held] @ gain) for held, gain in zip(splits, gains, strict=True)) / sum(weight[held].sum() for held in splits)
-    after = search.loss(best)
-    p_value = gain_p_value(gains, masses, grouped, len(search.tried))
-    return Chosen(free_scale=free, names=tuple(sizes), exponents=best, p_value=p_value, before=after + mean, after=after)
 
 
 def described(chosen: Chosen | None, fitted: Fitted | None) -> RepairModel:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from kwis.propensity.multinomial import Coefficients, Likelihood, Scores
-from kwis.typing import Floats, Ints
+from kwis.propensity.shrunk import Coefficients, Shrunk
+from kwis.typing import Floats
 
 START = {"actions": -2, "context": -4, "curved": -1}
 _LOWEST, _HIGHEST = -8, 3
@@ -25,14 +26,20 @@ _PRICE = 0.25
 Exponents = tuple[int | None, ...]
 
 
+class Judge(Protocol):
+    """Rows that were held out."""
+
+    def logs(self, coefficients: Coefficients) -> Floats:
+        """``(n,)`` log-likelihood of what happened in each row."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Rows held out, the other rows' likelihood, and where the last fit ended."""
+    """One split: rows held out, their mass, and what learns from the others."""
 
-    held: Scores
-    action: Ints
+    held: Judge
     mass: Floats
-    others: Likelihood
+    others: Shrunk
 
 
 @dataclass(slots=True, eq=False)
@@ -50,18 +57,17 @@ class Search:
     sizes: Mapping[str, int]
     parts: tuple[Part, ...]
     tried: dict[Exponents, tuple[Floats, ...]] = field(default_factory=dict)
-    _last: dict[int, Coefficients] = field(default_factory=dict)
+    fits: dict[Exponents, tuple[Coefficients, ...]] = field(default_factory=dict)
 
     def logs(self, exponents: Exponents) -> tuple[Floats, ...]:
-        """Log-probability of the logged action of every held-out row, by part."""
+        """Log-likelihood of every held-out row, by part."""
         if exponents not in self.tried:
             spread = self.spread(exponents)
-            found = []
-            for number, part in enumerate(self.parts):
-                self._last[number] = part.others.fit(spread, self._last.get(number), tolerance=_TOLERANCE)
-                distribution = part.held.distribution(self._last[number])
-                found.append(np.log(np.maximum(distribution[np.arange(len(part.action)), part.action], 1e-300)))
-            self.tried[exponents] = tuple(found)
+            # The choice tried last is a neighbour, so its coefficients are a good start.
+            starts = self.fits[next(reversed(self.fits))] if self.fits else (None,) * len(self.parts)
+            fits = [part.others.fit(spread, start, tolerance=_TOLERANCE) for part, start in zip(self.parts, starts, strict=True)]
+            self.fits[exponents] = tuple(fits)
+            self.tried[exponents] = tuple(part.held.logs(fit) for part, fit in zip(self.parts, fits, strict=True))
         return self.tried[exponents]
 
     def loss(self, exponents: Exponents) -> float:
@@ -71,7 +77,7 @@ class Search:
 
     def cost(self, exponents: Exponents) -> float:
         """Minus the log-likelihood of all held-out rows, and the price of freedom."""
-        rows = sum(len(part.action) for part in self.parts)
+        rows = sum(len(part.mass) for part in self.parts)
         return rows * self.loss(exponents) + _PRICE * sum(power - _LOWEST + 1 for power in exponents if power is not None)
 
     def spread(self, exponents: Exponents) -> Floats:

@@ -1,0 +1,140 @@
+"""How a repair is chosen and fitted: splits of the rows, spreads by held-out likelihood, then one regression on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.bandwidth.folds import make_folds
+from kwis.propensity.gain import gain_p_value
+from kwis.propensity.material import Given, Material, scores
+from kwis.propensity.multinomial import HeldOut, likelihood
+from kwis.propensity.shrunk import Coefficients, Mask
+from kwis.propensity.strengths import Exponents, Part, Search
+from kwis.propensity.terms import Terms
+from kwis.typing import Floats
+
+LEVEL = 0.05
+_FOLDS = 3
+_ROWS_FOR_ONE_SPLIT = 6_000
+ROWS_TO_CHOOSE = 12_000
+_ROWS_TO_FIT = 60_000
+_LEAST_DRAWS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """A regression ready to be applied to any rows."""
+
+    terms: Terms
+    names: tuple[str, ...]
+    read: Given
+    coefficients: Coefficients
+
+    def distribution(self, features: Floats, given: Floats) -> Floats:
+        return scores(self.terms, self.names, self.read, features, given)[0].distribution(self.coefficients)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    """Spreads chosen by held-out likelihood, and what they gain.
+
+    Attributes
+    ----------
+    exponents
+        Spread of each block's coefficients, as a power of the square root of ten; None: left out.
+    before, after
+        Held-out log loss as given and with these spreads.
+    logs
+        Held-out log-probability of the actions taken, by split.
+    """
+
+    free_scale: bool
+    names: tuple[str, ...]
+    exponents: Exponents
+    p_value: float
+    before: float
+    after: float
+    logs: tuple[Floats, ...]
+
+    @property
+    def convincing(self) -> bool:
+        return self.after < self.before and self.p_value < LEVEL
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        powers = zip(self.names, self.exponents, strict=True)
+        return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
+
+    def fit(self, rows: Material, rng: np.random.Generator) -> Fitted:
+        """The regression with these spreads, learnt on the given rows."""
+        part = rows.sampled(_ROWS_TO_FIT, rng)
+        names = tuple(name for name in self.names if name in self.used)
+        made = Terms.of(part.features, rng, curved="curved" in names)
+        read = Given.of(part.given, part.action)
+        known, sizes = scores(made, names, read, part.features, part.given)
+        spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
+        fitted = likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
+        return Fitted(terms=made, names=names, read=read, coefficients=fitted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """Rows that spreads are chosen on, and which of them each split holds out."""
+
+    rows: Material
+    held: tuple[Mask, ...]
+
+    @classmethod
+    def of(cls, rows: Material, rng: np.random.Generator) -> Splits | None:
+        """Three folds, or one split where rows are many; None where there is too little to learn from."""
+        part = rows.sampled(ROWS_TO_CHOOSE, rng)
+        if part.draws < _LEAST_DRAWS or len(np.unique(part.action)) < 2:
+            return None
+        folds = make_folds(part.n, _FOLDS, rng, part.group)
+        return cls(part, tuple(folds == number for number in range(_FOLDS if part.n <= _ROWS_FOR_ONE_SPLIT else 1)))
+
+    def mean(self, values: Sequence[Floats]) -> float:
+        """Mean over the held-out mass of values given by split."""
+        weight = self.rows.weight
+        total = sum(float(weight[held] @ found) for held, found in zip(self.held, values, strict=True))
+        return total / sum(float(weight[held].sum()) for held in self.held)
+
+    def p_value(self, gains: Sequence[Floats], tried: int, *, ratios: bool = True) -> float:
+        """Of gains in log-likelihood, by split; ``ratios``: whether they are logarithms of likelihood ratios."""
+        mass = self.rows.weight if self.rows.mass is not None or not ratios else None
+        masses = [None if mass is None else mass[held] for held in self.held]
+        groups = [None if self.rows.group is None else self.rows.group[held] for held in self.held]
+        return gain_p_value(gains, masses, groups, tried)
+
+
+def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen:
+    """Choose the spreads of the terms."""
+    part, free = splits.rows, "scale" in terms
+    names = tuple(name for name in ("actions", "context") if name in terms) + (("curved",) if "context" in terms else ())
+    made = Terms.of(part.features, rng, curved="curved" in names)
+    read = Given.of(part.given, part.action)
+    known, sizes = scores(made, names, read, part.features, part.given)
+    weight, action = part.weight, part.action
+
+    def part_of(held: Mask) -> Part:
+        others = likelihood(known.take(~held), action[~held], weight[~held], free_scale=free)
+        return Part(HeldOut(known.take(held), action[held]), weight[held], others)
+
+    search = Search(sizes, tuple(part_of(held) for held in splits.held))
+    best = search.best()
+    said = np.log(np.maximum(part.given[np.arange(part.n), action], read.floor))
+    gains = [logs - said[held] for logs, held in zip(search.logs(best), splits.held, strict=True)]
+    after = search.loss(best)
+    p_value = splits.p_value(gains, len(search.tried))
+    return Chosen(
+        free_scale=free,
+        names=tuple(sizes),
+        exponents=best,
+        p_value=p_value,
+        before=after + splits.mean(gains),
+        after=after,
+        logs=search.logs(best),
+    )
