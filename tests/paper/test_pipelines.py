@@ -13,10 +13,18 @@ from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
 from kwis.outcome import PredictedSample
 from kwis.paper import archive
 from kwis.paper.beyond import rule
-from kwis.paper.beyond.columns import BANDWIDTH_COLUMNS, KERNEL_COLUMNS, MAIN_COLUMNS, PARTS, PIPELINES
+from kwis.paper.beyond.columns import (
+    ABLATION_COLUMNS,
+    BANDWIDTH_COLUMNS,
+    KERNEL_COLUMNS,
+    MAIN_COLUMNS,
+    PARTS,
+    PIPELINES,
+    REPAIRS,
+)
 from kwis.paper.beyond.intervals import student
 from kwis.paper.beyond.measures import Smoothness, divergence, nearest_rows
-from kwis.paper.beyond.pipelines import Bandwidths, Bench, main_pipelines
+from kwis.paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
 from kwis.paper.beyond.runner import run_pipelines
 from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.datasets import load
@@ -27,6 +35,8 @@ from kwis.paper.runner import Task, run
 from kwis.paper.sample import whole_pairs
 from kwis.paper.simulate import Laboratory
 from kwis.paper.store import Store
+from kwis.propensity.repair import fit_repair
+from kwis.propensity.repair_logged import fit_repair_logged
 from kwis.weights import WeightedSample
 
 _TABLES = ("cells", "bandwidths", "estimates", "intervals", "measures")
@@ -252,6 +262,22 @@ def test_other_kernels_are_the_public_estimator_with_its_own_bandwidth(table: Pa
         sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 0], reward=experiment.reward[:, 0])
         public = KernelWIS(choice.value, kernel=kernel, normalised=True).estimate(sample)
         assert found[f"normalised-kernel-wis-{kernel}"][one.key][0] == pytest.approx(public.value)
+
+
+def test_every_part_of_the_repair_is_tried_alone(workshop: Workshop, cell: Cell) -> None:
+    laboratory, bench, pair = workshop.laboratory, Bench.of(workshop, cell), Pair.of(cell)
+    found = ablation(workshop, cell, REPAIRS)
+    assert tuple(found) == ABLATION_COLUMNS
+    (train, test), given = laboratory.rows, laboratory.probabilities(cell.behaviour)
+    action, seed = laboratory.log(cell.logging, 0).action, workshop._seed(pair)
+    scaled = fit_repair(laboratory.train_context, action, given[train], terms=("scale",), rng=seed)
+    weight = bench.weight(scaled.distribution(laboratory.test_context, given[test]))
+    assert np.allclose(found["scale-only-wis"].value, (weight * bench.reward).sum(axis=0) / weight.sum(axis=0))
+    known = fit_repair_logged(laboratory.train_context, action, given[train][np.arange(train.size), action], 3, rng=seed)
+    taken = laboratory.log(cell.logging, _SET).action
+    said = given[test][np.arange(test.size), taken]
+    w = bench.evaluation[np.arange(test.size), taken] / known.propensity(laboratory.test_context, taken, said)
+    assert found["logged-only-wis"].value[_SET - 1] == pytest.approx(np.average(bench.reward[:, _SET - 1], weights=w))
 
 
 def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, workshop: Workshop, tmp_path: Path) -> None:

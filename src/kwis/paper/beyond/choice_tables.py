@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kwis.paper.beyond.columns import BEST, CRITERIA, KERNEL_COLUMNS, OTHER_KERNELS
+from kwis.kernels import KERNELS
+from kwis.paper.beyond.columns import BEST, CRITERIA, KERNEL_COLUMNS
 from kwis.paper.beyond.intervals import SHOWN
+from kwis.paper.beyond.kernels import KERNEL_ROWS
 from kwis.paper.beyond.naming import NAMES, table_of
 from kwis.paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of
 from kwis.paper.records import CellFacts
@@ -113,19 +115,18 @@ def bandwidth_table(results: Results) -> Table:
 
 def kernel_table(results: Results) -> Table:
     """Kernel-WIS, plain and normalised, with every kernel."""
-    columns = ("kernel-wis", "normalised-kernel-wis", *KERNEL_COLUMNS)
     cells = finished(results, "kernels", column=KERNEL_COLUMNS[0])
     lines = []
     for dataset in datasets_of(cells):
         part = [facts for facts in cells if facts.dataset == dataset]
-        entries = (text(dataset), whole(len(part)), *(number(error(results, name, part)) for name in columns))
+        entries = (text(dataset), whole(len(part)), *(number(error(results, name, part)) for name in KERNEL_COLUMNS))
         lines.append(Line(entries=entries, dataset=dataset, setting="kernels"))
-    kernels = ("rbf", *OTHER_KERNELS)
     return table_of(
         "kernels",
         "Kernels",
-        "Error of Kernel-WIS and of its normalised form with every kernel, each with its own cross-validated bandwidth.",
-        ("Dataset", "N", *(form for _ in kernels for form in ("Kernel-WIS", "Normalised"))),
+        f"Error of Kernel-WIS and of its normalised form with every kernel, each with a bandwidth cross-validated on {KERNEL_ROWS:,} "
+        "of the training rows where there are more.",
+        ("Dataset", "N", *(form for _ in KERNELS for form in ("Kernel-WIS", "Normalised"))),
         lines,
-        groups=("", "", *(kernel for kernel in kernels for _ in range(2))),
+        groups=("", "", *(kernel for kernel in KERNELS for _ in range(2))),
     )

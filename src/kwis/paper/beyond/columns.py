@@ -20,7 +20,6 @@ LOGGED = "logged"
 REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), LOGGED: ()}
 """Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is known."""
 CRITERIA = ("slope", "plug-in")
-OTHER_KERNELS = tuple(name for name in KERNELS if name != "rbf")
 
 MAIN_COLUMNS = (
     "direct-method",
@@ -34,7 +33,7 @@ BEST = "best"
 """The bandwidth that is best in hindsight, known only with the truth: what there is to win."""
 BANDWIDTH_COLUMNS = ("kernel-wis-shrunk", *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
 BOUND_COLUMNS = (f"{REPAIRED}vis",)
-KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in OTHER_KERNELS for name in WEIGHTED[1:])
+KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in KERNELS for name in WEIGHTED[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,7 @@ class Workshop:
         return _repaired(model, at_train, model.distribution(laboratory.test_context, given[test]))
 
     def _fit_logged(self, pair: Pair) -> Repaired:
-        from kwis.propensity.repair import fit_repair_logged
+        from kwis.propensity.repair_logged import fit_repair_logged
 
         laboratory = self.laboratory
         given, (train, test) = laboratory.probabilities(pair.behaviour), laboratory.rows
