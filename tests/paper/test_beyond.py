@@ -111,7 +111,7 @@ def test_a_goal_missed_is_said_to_be_missed(number: str, size: Size) -> None:
 
 def test_goals_without_results_are_neither_reached_nor_missed() -> None:
     empty = replace(_results(), outcomes={}, intervals={}, measures={})
-    assert all(goal.met is None for goal in goals(empty))
+    assert all(goal.met is None and goal.figures == "no results" for goal in goals(empty))
 
 
 def test_coverage_counts_test_sets_and_widths_are_means(results: Results) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,7 +39,8 @@ class Goal:
 
 def goals(results: Results) -> list[Goal]:
     """All statements, in order."""
-    return [*_errors(results), _oracle_suite(results), *_held_out(results), *_coverage(results), _per_feature(results), _regret(results)]
+    made = [*_errors(results), _oracle_suite(results), *_held_out(results), *_coverage(results), _per_feature(results), _regret(results)]
+    return [replace(goal, figures="no results") if "nan" in goal.figures else goal for goal in made]
 
 
 def _errors(results: Results) -> list[Goal]:
@@ -59,7 +60,7 @@ def _errors(results: Results) -> list[Goal]:
             number="1a",
             name="Recommended at most half of raw Kernel-WIS on six of seven non-oracle datasets, below it on all",
             met=(halved >= 6 and below == 7) if whole else None,
-            figures=f"half on {halved} of {len(ran)}, below on {below}; {listed}",
+            figures=f"half on {halved} of {len(ran)}, below on {below}; {listed}" if ran else "no results",
         ),
         Goal(number="1b", name="at most 0.04 on average over them", met=mean <= LARGEST_ERROR if whole else None, figures=f"{mean:.4f}"),
         Goal(
