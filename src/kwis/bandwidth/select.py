@@ -118,7 +118,7 @@ class Problem:
             search.ends.append((end, search.score(end, search.plan.finish).value))
 
     def _per_feature(self, search: Search, cap: int) -> None:
-        """Locate minima from the shared optimum and from every start along both routes, then finish the best one exactly.
+        """Locate minima from the shared optimum and from every start along both routes, then finish the best one along both, exactly.
 
         The route over ``1/h^2`` is the quicker one: it goes first, and what it finds spares the other its slow approaches to worse minima.
         """
@@ -134,7 +134,9 @@ class Problem:
             end = descend_from(search, start, search.plan.locate, Route(scales, inverse, cap), search.best()[1])
             search.ends.append((end, search.score(end, search.plan.finish).value))
         search.start = len(routes)
-        end = descend_from(search, np.asarray(search.best()[0]), search.plan.finish, Route(scales, True, cap))
+        end = search.best()[0]
+        for how, inverse in ((search.plan.locate, False), (search.plan.finish, True)):
+            end = descend_from(search, np.asarray(end), how, Route(scales, inverse, cap))
         score = search.score(end, search.plan.finish).value
         search.ends.insert(0, drop_features(search, np.asarray(end), score, scales))
 

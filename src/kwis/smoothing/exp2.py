@@ -1,7 +1,7 @@
 """``2**y`` for ``y <= 0`` as compiled code that vectorises, several times faster than the library's exponential.
 
 ``y`` is split into its nearest integer and a remainder in [-1/2, 1/2]; the power of the remainder is a polynomial, and the
-integer is added to the exponent bits. The relative error is below 4e-16 in double and 2e-7 in single precision.
+integer is added to the exponent bits. The relative error is below 6e-16 in double and 2e-7 in single precision.
 """
 
 # ruff: noqa: ARG001, PLW0108 - numba fixes these signatures
@@ -16,6 +16,8 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 from numpy.polynomial import Polynomial
 
+# For functions that only compiled code calls: without the way in from Python they compile in three quarters of the time.
+UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _TWIN = {types.float64: types.int64, types.float32: types.int32, types.int64: types.float64, types.int32: types.float32}
 
 
@@ -61,7 +63,7 @@ _ZERO_SINGLE = np.float32(0.0)
 
 
 # Only contraction is allowed here: with reassociation the rounding trick would be simplified away.
-@njit(fastmath={"contract"})
+@njit(fastmath={"contract"}, **UNWRAPPED)
 def _exp2_double(y: float) -> float:
     bounded = max(y, _FLOOR_DOUBLE)
     rounded = bounded + _ROUND_DOUBLE
@@ -77,7 +79,7 @@ def _exp2_double(y: float) -> float:
     return power if y > _FLOOR_DOUBLE else 0.0
 
 
-@njit(fastmath={"contract"})
+@njit(fastmath={"contract"}, **UNWRAPPED)
 def _exp2_single(y: Any) -> Any:
     bounded = max(y, _FLOOR_SINGLE)
     rounded = bounded + _ROUND_SINGLE

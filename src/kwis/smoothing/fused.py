@@ -9,23 +9,24 @@ thread, in double precision across tiles.
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from kwis.smoothing.exp2 import exp2, smaller
+from kwis.smoothing.exp2 import UNWRAPPED, exp2, smaller
 
 TILE = 256
 GROUP = 4  # features handled together, at constant offsets
 TOGETHER = 4  # rows that go through the tiles together, an even number
 RUNGS = 9  # bandwidths from one exponential: squaring the kernel divides the bandwidth by sqrt(2)
 FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
+INNER = {"fastmath": FAST, **UNWRAPPED}
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def numeric_distances(x, y, tile, base, q, p):
     """Squared distances ``q`` and ``p`` from two rows to a tile, on top of ``base`` (huge for padding).
 
@@ -46,7 +47,7 @@ def numeric_distances(x, y, tile, base, q, p):
             p[j] += (e * e + f * f) + (g * g + h * h)
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def add_mismatches(codes, tile_codes, penalty, q):
     """Add the penalty of every categorical column that differs; returns the smallest distance."""
     for column in range(penalty.shape[0]):
@@ -59,7 +60,7 @@ def add_mismatches(codes, tile_codes, penalty, q):
     return least
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def last_together(i, stop, skips):
     """End of the rows from ``i`` that can go through the tiles together: few, and of one fold."""
     last = i + 1
@@ -68,7 +69,7 @@ def last_together(i, stop, skips):
     return last
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
     """Squared distances ``q`` from up to ``TOGETHER`` rows to all tiles but ``skip[0] <= tile < skip[1]``, and the smallest of each row."""
     for r in range(rows[1] - rows[0]):
@@ -84,7 +85,7 @@ def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
                 least[r] = smaller(least[r], nearest)
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _mean_and_moment(q, mass, load, least):
     """``sum k m, sum k l, sum k u m, sum k u l`` over a tile, with ``u = q - least`` and ``k = 2**-u``."""
     zero = q[0] - q[0]
@@ -127,7 +128,7 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, 
         first = last
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _climb(q, mass, load, least, stretch, k, sums):
     """Add the tile's ``sum k m`` and ``sum k l`` at ``RUNGS`` bandwidths, each squaring the kernel of the one before."""
     zero = q[0] - q[0]
@@ -189,7 +190,7 @@ def kernel_from_distances(q, stretch, out):
         flat_out[j] = exp2(-stretch * flat[j])
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _two_sums(q, first, second):
     a, b = 0.0, 0.0
     for j in range(TILE):

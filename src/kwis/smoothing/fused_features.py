@@ -1,7 +1,7 @@
 """The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 3c1efa7b03b2: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numba import njit
 
 from kwis.smoothing.exp2 import exp2
-from kwis.smoothing.fused import FAST, GROUP, TILE, TOGETHER, distances, last_together
+from kwis.smoothing.fused import FAST, GROUP, INNER, TILE, TOGETHER, distances, last_together
 
 REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _kernel_in_place(q, mass, load, least):
     """Replace ``q`` by ``2**-(q - least)``; returns ``sum k m, sum k l``."""
     g, a = q[0] - q[0], q[0] - q[0]
@@ -26,7 +26,7 @@ def _kernel_in_place(q, mass, load, least):
     return g, a
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _pull_in_place(k, mass, load, mean, factor, column_sum):
     """Replace ``k`` by ``factor k (l - mean m)``, the effect of each pair on the score, and add it up by column."""
     for j in range(TILE):
@@ -35,7 +35,7 @@ def _pull_in_place(k, mass, load, mean, factor, column_sum):
         column_sum[j] += pull
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _tile_moments(pull, tile, x, slopes):
     """Subtract ``2 x_l sum_j pull_j t_jl`` from the slope of every feature ``l``."""
     for group in range(tile.shape[0]):
@@ -54,7 +54,7 @@ def _tile_moments(pull, tile, x, slopes):
         slopes[first + 3] -= 2.0 * x[first + 3] * d
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _remote_moments(pull, tile, x, origin, slopes):
     """Add ``sum_j pull_j ((x_l - t_jl)^2 - (x_l - origin_l)^2)`` to the slope of every feature ``l``."""
     for group in range(tile.shape[0]):
@@ -67,7 +67,7 @@ def _remote_moments(pull, tile, x, origin, slopes):
             slopes[feature] += total
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def mismatch_moments(pull, tile_codes, codes, origin, slopes):
     """Add ``sum_j pull_j ([codes differ] - origin)`` to the slope of every categorical column."""
     for column in range(tile_codes.shape[0]):
@@ -79,7 +79,7 @@ def mismatch_moments(pull, tile_codes, codes, origin, slopes):
         slopes[column] += total
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _is_remote(x, penalty):
     """Whether some term of the squared distances is so large that it must cancel exactly."""
     largest = 0.0
@@ -90,7 +90,7 @@ def _is_remote(x, penalty):
     return largest > REMOTE
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
     """Context of the nearest column and its mismatches: counted from there, terms of columns that are alike cancel exactly."""
     nearest, column = 0 if skip[0] > 0 else skip[1], 0
@@ -151,7 +151,7 @@ def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, ow
     add_column_moments(column_sum, tiles, slopes)
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def add_column_moments(column_sum, tiles, slopes):
     """Add ``sum_j column_sum_j t_jl^2`` to the slope of every feature ``l``."""
     for tile in range(tiles.shape[0]):

@@ -4,10 +4,10 @@ The gradient needs the held-out means first. Where memory allows, the kernels th
 exponential is computed twice.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 3c1efa7b03b2: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 28e9463cea24: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 510fbba34ef9: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 3901170c88b0: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py b253b20311c0: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from numba import njit
 
 from kwis.smoothing.exp2 import exp2
-from kwis.smoothing.fused import FAST, GROUP, TILE
+from kwis.smoothing.fused import FAST, GROUP, INNER, TILE
 from kwis.smoothing.fused_features import add_column_moments, mismatch_moments
 from kwis.smoothing.fused_pairs import add_tile, both_sides, two_distances
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _kernel_in_place(q):
     for j in range(TILE):
         q[j] = exp2(-q[j])
@@ -48,7 +48,7 @@ def kernels(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, ma
             pair += 1
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _pulls(k, other_k, about, own, other, pull, other_pull, column):
     """Effects on the score of the logarithms of two rows of a kernel, both ways; added up by column, and returned by row.
 
@@ -69,7 +69,7 @@ def _pulls(k, other_k, about, own, other, pull, other_pull, column):
     return a, b
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _mixed_moments(q, p, tile, x, y, slopes):
     """Subtract ``2 sum_j (x_l q_j + y_l p_j) t_jl`` from the slope of every feature ``l``."""
     for group in range(tile.shape[0]):

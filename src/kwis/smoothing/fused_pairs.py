@@ -6,8 +6,8 @@ nearest distance is taken off here, since it differs between the sides: rows so 
 A strip of tiles is summed by one thread. It writes the sums of its own rows, and those of the columns to an array of its own.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 3c1efa7b03b2: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 
 from kwis.smoothing.exp2 import exp2
-from kwis.smoothing.fused import FAST, TILE, add_mismatches, numeric_distances
+from kwis.smoothing.fused import FAST, INNER, TILE, add_mismatches, numeric_distances
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def two_distances(i, j, x, codes, tile, tile_codes, penalty, base, q, p):
     """Squared distances from rows ``i`` and ``j`` to a tile; where both are the same row, the second is far from everything."""
     numeric_distances(x[i], x[j], tile, base, q, p)
@@ -29,7 +29,7 @@ def two_distances(i, j, x, codes, tile, tile_codes, penalty, base, q, p):
         p[:] = 1e35  # what padding is made of in single precision: no kernel is left there
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def _kernel_and_moment(q, k):
     """``k = 2**-q``, and ``q k`` in place of ``q``."""
     for j in range(TILE):
@@ -38,7 +38,7 @@ def _kernel_and_moment(q, k):
         q[j] *= kernel
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def both_sides(k, other_k, mass, load, own, other, row, other_row, columns):
     """Add ``K @ [mass, load]`` of two rows of a kernel to ``row`` and ``other_row``, and the same of its columns to ``columns``.
 
@@ -61,7 +61,7 @@ def both_sides(k, other_k, mass, load, own, other, row, other_row, columns):
     other_row[1] += d
 
 
-@njit(fastmath=FAST)
+@njit(**INNER)
 def add_tile(part, total):
     """Add the sums over one pair of tiles to the strip's, which are in double precision."""
     for kind in range(part.shape[0]):

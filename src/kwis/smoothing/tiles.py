@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kwis.smoothing import fused, fused_features, pairs
 from kwis.smoothing.geometry import Geometry
@@ -100,7 +101,7 @@ class FusedCV:
         return Score(float(np.sum(share * (own - predicted) ** 2)), gradient * 2 * math.log(2))
 
     def _pair_by_pair(
-        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, remote: Floats
+        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, remote: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, Floats]:
         """Held-out means and slopes with kernels kept; the remote rows one by one."""
         layout = self.tiles.layout
@@ -155,12 +156,12 @@ class FusedCV:
         return scores.sum(axis=0).ravel()[: bandwidths.size]
 
 
-def _remote(arrays: tuple[Floats, ...]) -> Floats:
+def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:
     """Rows for which some term of the squared distances is so large that it must cancel exactly."""
     x, penalty = arrays[0], arrays[4]
     if penalty.max(initial=0.0) > fused_features.REMOTE:
         return np.ones(x.shape[0], dtype=bool)
-    return (np.abs(x) > math.sqrt(fused_features.REMOTE)).any(axis=1)
+    return np.asarray((np.abs(x) > math.sqrt(fused_features.REMOTE)).any(axis=1))
 
 
 def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -> Floats:
