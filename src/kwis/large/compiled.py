@@ -5,7 +5,7 @@ to those of the other. Columns are stored in tiles of fixed width, feature by fe
 arrive scaled such that the kernel is ``2**-q``. A tile stays in cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
-# Calls exp2.py 71236e634a25: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
