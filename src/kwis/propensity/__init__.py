@@ -1,19 +1,27 @@
-"""Behaviour propensities: estimate them where they were not logged, and check those that were."""
+"""Behaviour propensities: estimate them where they were not logged, check those that were, and repair those that are wrong."""
 
 from kwis.propensity.check import Finding, PropensityCheck, check_propensities, refuse_deterministic
 from kwis.propensity.estimate import EstimatedPropensity, estimate_propensities
 from kwis.propensity.reliability import Reliability, reliability
+from kwis.propensity.repair import LoggedRepairModel, RepairModel, fit_repair, fit_repair_logged
+from kwis.propensity.repaired import RepairedPropensity, repair_propensities
 from kwis.propensity.support import Support, support
 
 __all__ = [
     "EstimatedPropensity",
     "Finding",
+    "LoggedRepairModel",
     "PropensityCheck",
     "Reliability",
+    "RepairModel",
+    "RepairedPropensity",
     "Support",
     "check_propensities",
     "estimate_propensities",
+    "fit_repair",
+    "fit_repair_logged",
     "refuse_deterministic",
     "reliability",
+    "repair_propensities",
     "support",
 ]

@@ -81,7 +81,7 @@ def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None 
     if log.propensity is not None and reason is None:
         found = (_certain(log, log.propensity), _constant(log, log.propensity), _rounded(log.propensity))
         findings += [finding for finding in found if finding is not None]
-    distribution = _distribution(log)
+    distribution = known_distribution(log)
     p_value = None if distribution is None or log.propensity_origin != "logged" else fit_p_value(log, distribution)
     if p_value is not None and p_value < level:
         sentence = f"actions were not taken as often as their propensities say (p = {p_value:.2g})"
@@ -122,7 +122,8 @@ def _always_the_same(log: LoggedBandit) -> bool:
     return bool(agreement < np.log(1e-6))
 
 
-def _distribution(log: LoggedBandit) -> Floats | None:
+def known_distribution(log: LoggedBandit) -> Floats | None:
+    """The logger's whole distribution, if it is known: logged, or uniform because every propensity is one over the number of actions."""
     if log.behaviour is None and log.propensity is not None and np.abs(log.propensity - 1 / log.n_actions).max() < 1e-9:
         return np.full((len(log), log.n_actions), 1 / log.n_actions)
     return log.behaviour

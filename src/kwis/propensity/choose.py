@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from kwis.bandwidth.folds import make_folds
-from kwis.propensity.gain import gain_p_value
+from kwis.propensity.gain import gain_p_value, surplus_p_value
 from kwis.propensity.material import Given, Material, scores
 from kwis.propensity.multinomial import HeldOut, likelihood
 from kwis.propensity.shrunk import Coefficients, Mask
@@ -17,6 +18,7 @@ from kwis.propensity.terms import Terms
 from kwis.typing import Floats
 
 LEVEL = 0.05
+When = Literal["convincing", "helpful", "always"]
 _FOLDS = 3
 _ROWS_FOR_ONE_SPLIT = 6_000
 ROWS_TO_CHOOSE = 12_000
@@ -60,13 +62,23 @@ class Chosen:
     logs: tuple[Floats, ...]
 
     @property
+    def helps(self) -> bool:
+        """Whether held-out actions become more likely at all."""
+        return self.after < self.before
+
+    @property
     def convincing(self) -> bool:
-        return self.after < self.before and self.p_value < LEVEL
+        """Whether they do so by more than chance."""
+        return self.helps and self.p_value < LEVEL
 
     @property
     def used(self) -> tuple[str, ...]:
         powers = zip(self.names, self.exponents, strict=True)
         return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
+
+    def used_when(self, when: When) -> bool:
+        """Whether the repair is to be made."""
+        return when == "always" or self.convincing or (when == "helpful" and self.helps)
 
     def fit(self, rows: Material, rng: np.random.Generator) -> Fitted:
         """The regression with these spreads, learnt on the given rows."""
@@ -102,12 +114,16 @@ class Splits:
         total = sum(float(weight[held] @ found) for held, found in zip(self.held, values, strict=True))
         return total / sum(float(weight[held].sum()) for held in self.held)
 
-    def p_value(self, gains: Sequence[Floats], tried: int, *, ratios: bool = True) -> float:
-        """Of gains in log-likelihood, by split; ``ratios``: whether they are logarithms of likelihood ratios."""
-        mass = self.rows.weight if self.rows.mass is not None or not ratios else None
-        masses = [None if mass is None else mass[held] for held in self.held]
-        groups = [None if self.rows.group is None else self.rows.group[held] for held in self.held]
-        return gain_p_value(gains, masses, groups, tried)
+    def gain_p_value(self, gains: Sequence[Floats], tried: int) -> float:
+        """Of gains in log-likelihood, by split."""
+        return gain_p_value(gains, self._held(self.rows.mass), self._held(self.rows.group), tried)
+
+    def surplus_p_value(self, surplus: Sequence[Floats], tried: int) -> float:
+        """Of sums that are 0 on average if propensities are right, by split."""
+        return surplus_p_value(surplus, self._held(self.rows.mass), self._held(self.rows.group), tried)
+
+    def _held(self, values: Any) -> list[Any]:
+        return [None if values is None else values[held] for held in self.held]
 
 
 def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen:
@@ -128,7 +144,7 @@ def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> 
     said = np.log(np.maximum(part.given[np.arange(part.n), action], read.floor))
     gains = [logs - said[held] for logs, held in zip(search.logs(best), splits.held, strict=True)]
     after = search.loss(best)
-    p_value = splits.p_value(gains, len(search.tried))
+    p_value = splits.gain_p_value(gains, len(search.tried))
     return Chosen(
         free_scale=free,
         names=tuple(sizes),

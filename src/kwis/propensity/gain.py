@@ -23,13 +23,22 @@ def gain_p_value(gains: Sequence[Floats], mass: Sequence[Floats | None], group: 
     compared with its standard error instead.
     """
     if any(part is not None for part in mass):
-        single = [_normal(gain, part, labels) for gain, part, labels in zip(gains, mass, group, strict=True)]
-        return min(1.0, tried * len(single) * min(single))
+        return surplus_p_value(gains, mass, group, tried)
     log_ratio = logsumexp([gain.sum() for gain in gains]) - np.log(len(gains))
     return float(np.exp(min(0.0, np.log(tried) - log_ratio)))
 
 
-def _normal(gain: Floats, mass: Floats | None, group: Ints | None) -> float:
-    sums = draw_sums(gain if mass is None else gain * mass, group)
+def surplus_p_value(surplus: Sequence[Floats], mass: Sequence[Floats | None], group: Sequence[Ints | None], tried: int) -> float:
+    """P-value of sums that are 0 on average if propensities are right and above 0 if they are wrong, one array per split.
+
+    What one split learns the other can confirm with the same rows, so the sums in standard errors are averaged as if they were one.
+    """
+    each = [_standardised(values, part, labels) for values, part, labels in zip(surplus, mass, group, strict=True)]
+    return min(1.0, tried * float(ndtr(-np.mean(each))))
+
+
+def _standardised(values: Floats, mass: Floats | None, group: Ints | None) -> float:
+    """Sum of the values in standard errors, rows of a group being one draw."""
+    sums = draw_sums(values if mass is None else values * mass, group)
     spread = sums.std(ddof=1) * np.sqrt(len(sums)) if len(sums) > 1 else 0.0
-    return float(ndtr(-sums.sum() / spread)) if spread > 0 else 1.0
+    return float(sums.sum() / spread) if spread > 0 else 0.0

@@ -34,6 +34,15 @@ class Inverses:
         taken = scores[np.arange(len(self.action)), self.action]
         return np.asarray(self.inverse * taken - np.expm1(scores).sum(axis=1))
 
+    def surplus(self, coefficients: Coefficients) -> Floats:
+        """``(n,)`` sum over the actions of ``(y_k - 1) max(log m_k, 0)``: of mean 0 if propensities are right.
+
+        Means below 1 take no part, as an action that is not always on offer has one; then the surplus is below 0 on average.
+        """
+        scores = np.clip(self.design @ coefficients.matrix, 0.0, _LARGEST)
+        taken = scores[np.arange(len(self.action)), self.action]
+        return np.asarray(self.inverse * taken - scores.sum(axis=1))
+
 
 def factors(design: Floats, action: Ints, coefficients: Coefficients) -> Floats:
     """``(n,)`` mean inverse propensity of the action taken."""

@@ -96,9 +96,9 @@ def fit_repair(
     with engine(1):
         splits = Splits.of(rows, generator)
         chosen = None if splits is None else choose(splits, wanted, generator)
-        repaired = chosen is not None and (always or chosen.convincing)
+        repaired = chosen is not None and chosen.used_when("always" if always else "convincing")
         fitted = chosen.fit(rows, generator) if chosen is not None and repaired else None
-    return described(chosen, fitted)
+    return described(chosen, repaired=fitted is not None, fitted=fitted)
 
 
 def known_terms(terms: Sequence[str]) -> tuple[str, ...]:
@@ -112,23 +112,23 @@ def known_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(term for term in TERMS if term in asked)
 
 
-def described(chosen: Chosen | None, fitted: Fitted | None) -> RepairModel:
+def described(chosen: Chosen | None, *, repaired: bool, fitted: Fitted | None = None) -> RepairModel:
     """The outcome, with its sentence."""
     if chosen is None:
         note = "propensities were kept as given: the log is too small to test them"
         nothing = float("nan")
         return RepairModel(kept=True, terms=(), p_value=1.0, log_loss_before=nothing, log_loss_after=nothing, scale=1.0, note=note)
     losses = f"held-out log loss {chosen.before:.4g} as given, {chosen.after:.4g} "
-    if fitted is None:
+    if not repaired:
         note = f"propensities were kept as given: the logged actions agree with them ({losses}with the best repair)"
     else:
         note = f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as repaired)"
     return RepairModel(
-        kept=fitted is None,
-        terms=() if fitted is None else chosen.used,
+        kept=not repaired,
+        terms=chosen.used if repaired else (),
         p_value=chosen.p_value,
         log_loss_before=chosen.before,
-        log_loss_after=chosen.before if fitted is None else chosen.after,
+        log_loss_after=chosen.after if repaired else chosen.before,
         scale=1.0 if fitted is None else fitted.coefficients.scale,
         note=note,
         _fitted=fitted,

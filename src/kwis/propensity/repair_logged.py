@@ -3,6 +3,7 @@
 Two things can still be learnt, each used only if held-out rows are convincing:
 
 1. The mean inverse propensity of every action around each context, which is 1 if propensities are right; they are multiplied by it.
+   Only means above 1 speak against propensities: an action that is not always on offer has one below.
 2. The distribution of the actions given the context. ``a p + (1 - a) q`` with ``q`` from the context alone is a propensity again,
    and needs no other action's ``p``; ``a`` makes held-out actions most likely. It undoes propensities that are too sure of themselves.
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.errors import InputError
-from kwis.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, choose
+from kwis.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
 from kwis.propensity.inverse import Inverses, factors, inverse_means
 from kwis.propensity.material import Material, codes
 from kwis.propensity.shrunk import Coefficients, Mask
@@ -58,12 +59,18 @@ class LoggedRepairModel:
     share: float = 1.0
     _level: Level | None = field(default=None, repr=False)
     _context: Fitted | None = field(default=None, repr=False)
+    _context_choice: Chosen | None = field(default=None, repr=False)
 
     def propensity(self, features: ArrayLike, action: ArrayLike, given: ArrayLike) -> Floats:
         """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
         rows = check.contexts(features, "features")
         taken, said = codes(action, len(rows), self.n_actions), propensities(given, len(rows))
         return read_only(self._applied(rows, taken, said))
+
+    def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
+        """The same repair learnt from other rows, with everything that was chosen left as it is."""
+        level = None if self._level is None else self._level.refitted(rows, given)
+        return replace(self, _level=level, _context=None if self._context_choice is None else self._context_choice.fit(rows, rng))
 
     def _applied(self, features: Floats, action: Ints, given: Floats) -> Floats:
         made = given if self._level is None else self._level(features, action, given)
@@ -97,16 +104,17 @@ def fit_repair_logged(
     clean = check.contexts(features, "features")
     n, k = len(clean), check.whole(n_actions, "n_actions", 2)
     said = propensities(given, n)
-    rows = Material(
-        features=clean,
-        action=codes(action, n, k),
-        given=np.full((n, k), 1 / k),
-        mass=None if mass is None else check.masses(mass, n),
-        group=None if group is None else check.labels(group, "group", n, like="features"),
-    )
+    masses = None if mass is None else check.masses(mass, n)
+    groups = None if group is None else check.labels(group, "group", n, like="features")
+    rows = without_distribution(clean, codes(action, n, k), k, masses, groups)
     generator = check.generator(rng)
     with engine(1):
-        return _fitted(rows, said, always, generator)
+        return fit_logged(rows, said, "always" if always else "convincing", generator)
+
+
+def without_distribution(features: Floats, action: Ints, k: int, mass: Floats | None, group: Ints | None) -> Material:
+    """Rows of which no distribution is known: a uniform one takes its place, which the context's own starts from."""
+    return Material(features=features, action=action, given=np.full((len(action), k), 1 / k), mass=mass, group=group)
 
 
 def propensities(given: ArrayLike, n: int) -> Floats:
@@ -124,7 +132,17 @@ class Level:
     """Propensities times the mean inverse propensity of the action around the context."""
 
     terms: Terms
+    spread: Floats
     coefficients: Coefficients
+
+    @classmethod
+    def of(cls, terms: Terms, spread: Floats, rows: Material, given: Floats) -> Level:
+        known = Inverses(_design(terms, rows.features), rows.action, 1 / given)
+        learner = inverse_means(known, rows.given.shape[1], rows.weight)
+        return cls(terms=terms, spread=spread, coefficients=learner.fit(spread))
+
+    def refitted(self, rows: Material, given: Floats) -> Level:
+        return Level.of(self.terms, self.spread, rows, given)
 
     def __call__(self, features: Floats, action: Ints, given: Floats) -> Floats:
         return np.minimum(given * factors(_design(self.terms, features), action, self.coefficients), 1.0)
@@ -152,18 +170,14 @@ class _Step:
     gain: float
     made: list[Floats]
 
-    @property
-    def convincing(self) -> bool:
-        return self.gain > 0 and self.p_value < LEVEL
+    def used(self, when: When) -> bool:
+        """Whether the step is to be made."""
+        return when == "always" or (self.gain > 0 and (when == "helpful" or self.p_value < LEVEL))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _LevelStep(_Step):
     spread: Floats
-
-    def fit(self, terms: Terms, rows: Material, said: Floats) -> Level:
-        known = Inverses(_design(terms, rows.features), rows.action, 1 / said)
-        return Level(terms=terms, coefficients=inverse_means(known, rows.given.shape[1], rows.weight).fit(self.spread))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,9 +196,9 @@ def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
 
     search = Search(sizes, tuple(part_of(held) for held in splits.held))
     best = search.best()
-    fits = zip(splits.held, search.fits[best], strict=True)
+    fits = list(zip(splits.held, search.fits[best], strict=True))
     return _LevelStep(
-        p_value=splits.p_value(search.logs(best), len(search.tried), ratios=False),
+        p_value=splits.surplus_p_value([known.take(held).surplus(fit) for held, fit in fits], len(search.tried)),
         gain=splits.mean(search.logs(best)),
         made=[np.minimum(said[held] * factors(known.design[held], part.action[held], fit), 1.0) for held, fit in fits],
         spread=search.spread(best),
@@ -203,7 +217,7 @@ def _pool_step(splits: Splits, made: list[Floats], rng: np.random.Generator) -> 
 
     best = max(_SHARES, key=lambda share: splits.mean(gains(share)))
     return _PoolStep(
-        p_value=splits.p_value(gains(best), len(_SHARES)),
+        p_value=splits.gain_p_value(gains(best), len(_SHARES)),
         gain=splits.mean(gains(best)),
         made=pooled(best),
         share=float(best),
@@ -211,7 +225,7 @@ def _pool_step(splits: Splits, made: list[Floats], rng: np.random.Generator) -> 
     )
 
 
-def _fitted(rows: Material, said: Floats, always: bool, rng: np.random.Generator) -> LoggedRepairModel:
+def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generator) -> LoggedRepairModel:
     """The level first, then the pool of what it gives with the context's own distribution."""
     picked = np.sort(rng.permutation(rows.n)[:ROWS_TO_CHOOSE])
     splits = Splits.of(rows.take(picked), rng)
@@ -221,10 +235,10 @@ def _fitted(rows: Material, said: Floats, always: bool, rng: np.random.Generator
     made = [said[picked][held] for held in splits.held]
     before = splits.mean([-np.log(part) for part in made])
     level = _level_step(splits, said[picked], terms)
-    levelled = always or level.convincing
+    levelled = level.used(when)
     made = level.made if levelled else made
     pool = _pool_step(splits, made, rng)
-    pooled = always or pool.convincing
+    pooled = pool.used(when)
     made = pool.made if pooled else made
     after = splits.mean([-np.log(part) for part in made])
     return LoggedRepairModel(
@@ -236,8 +250,9 @@ def _fitted(rows: Material, said: Floats, always: bool, rng: np.random.Generator
         share=pool.share if pooled else 1.0,
         note=_sentence(levelled, pooled, before, after),
         n_actions=rows.given.shape[1],
-        _level=level.fit(terms, rows, said) if levelled else None,
+        _level=Level.of(terms, level.spread, rows, said) if levelled else None,
         _context=pool.chosen.fit(rows, rng) if pooled else None,
+        _context_choice=pool.chosen if pooled else None,
     )
 
 

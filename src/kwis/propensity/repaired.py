@@ -1,0 +1,184 @@
+"""Logged propensities repaired on the rows of one log, each row by a model that never saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.bandwidth.folds import make_folds
+from kwis.errors import InputError
+from kwis.logged import LoggedBandit
+from kwis.propensity.check import known_distribution
+from kwis.propensity.choose import Chosen, Splits, When, choose
+from kwis.propensity.material import Material
+from kwis.propensity.reliability import Reliability, reliability
+from kwis.propensity.repair import TERMS, described, known_terms
+from kwis.propensity.repair_logged import fit_logged, without_distribution
+from kwis.smoothing.threads import each_block, engine
+from kwis.typing import Floats, Ints, Seed
+
+ORIGIN = "repaired"
+"""``propensity_origin`` of a log whose propensities were repaired."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RepairedPropensity:
+    """Propensities of one log after repair, beside those before.
+
+    Attributes
+    ----------
+    kept
+        True if nothing was found wrong, so that they are as given.
+    terms
+        What the repair depends on, as in :class:`~kwis.propensity.repair.RepairModel`, or in
+        :class:`~kwis.propensity.repair.LoggedRepairModel` where only the logged action's propensity is known.
+    p_value
+        Of the given propensities being right.
+    log_loss_before, log_loss_after
+        Mean of ``-log p(logged action)`` on held-out rows.
+    distribution, logged
+        ``(n, K)`` probability of every action, where it is known, and ``(n,)`` of the logged one.
+    inverse_before, inverse_after
+        Mean of ``1 / (K p)`` over the rows: the mean weight of a uniform policy, 1 if propensities are right and every action
+        is always on offer.
+    reliability_before, reliability_after
+        Reliability curves, where the whole distribution is known.
+    folds
+        ``(n,)`` which fold each row was held out in; empty where nothing was repaired.
+    note
+        What was done, in a sentence.
+    """
+
+    kept: bool
+    terms: tuple[str, ...]
+    p_value: float
+    log_loss_before: float
+    log_loss_after: float
+    distribution: Floats | None
+    logged: Floats
+    inverse_before: float
+    inverse_after: float
+    reliability_before: Reliability | None
+    reliability_after: Reliability | None
+    folds: Ints
+    note: str
+
+    def attach(self, log: LoggedBandit) -> LoggedBandit:
+        """The log with these propensities and a note that says so; as it was where they were kept."""
+        if self.kept:
+            return log
+        if self.distribution is not None:
+            return log.with_propensity(self.distribution, self.note, ORIGIN)
+        return replace(log, propensity=self.logged, propensity_origin=ORIGIN, notes=(*log.notes, self.note))
+
+
+def repair_propensities(
+    log: LoggedBandit, *, terms: Sequence[str] = TERMS, folds: int = 5, when: When = "convincing", rng: Seed = 0
+) -> RepairedPropensity:
+    """Test logged propensities against the actions taken, and repair them where they do not fit.
+
+    Every row's propensities come from a model learnt without it and without the other rows of its group; how far the model may go from
+    the given propensities is chosen once for all rows, by the likelihood of held-out actions.
+
+    Parameters
+    ----------
+    terms
+        Which of ``scale``, ``actions`` and ``context`` may take part, where the whole distribution is known.
+    folds
+        Each row is repaired by what the other folds tell.
+    when
+        ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if they become more likely at
+        all, for propensities that other tests have called wrong; ``always``: whatever the test says.
+    """
+    if log.propensity is None:
+        raise InputError("`log` must have propensities to be repaired; kwis.estimate_propensities supplies them")
+    check.one_of(when, "when", get_args(When))
+    wanted, count, generator = known_terms(terms), check.whole(folds, "folds", 2), check.generator(rng)
+    given = known_distribution(log)
+    with engine():
+        if given is None:
+            return _logged_only(log, log.propensity, count, when, generator)
+        return _whole(log, given, wanted, count, when, generator)
+
+
+def _whole(
+    log: LoggedBandit, given: Floats, terms: tuple[str, ...], folds: int, when: When, rng: np.random.Generator
+) -> RepairedPropensity:
+    rows = Material(features=log.features(), action=log.action, given=given, mass=log.row_weight, group=log.group)
+    splits = Splits.of(rows, rng)
+    chosen = None if splits is None else choose(splits, terms, rng)
+    labels: Ints = np.zeros(0, dtype=np.int64)
+    made = given
+    if chosen is not None and chosen.used_when(when):
+        labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
+        made = _cross_fitted(rows, chosen, labels, int(rng.integers(2**31)))
+    found = described(chosen, repaired=labels.size > 0)
+    return RepairedPropensity(
+        kept=found.kept,
+        terms=found.terms,
+        p_value=found.p_value,
+        log_loss_before=found.log_loss_before,
+        log_loss_after=found.log_loss_after,
+        distribution=read_only(made),
+        logged=read_only(made[np.arange(log.n), log.action]),
+        inverse_before=_mean_inverse(log, given[np.arange(log.n), log.action]),
+        inverse_after=_mean_inverse(log, made[np.arange(log.n), log.action]),
+        reliability_before=reliability(log, given),
+        reliability_after=reliability(log, made),
+        folds=read_only(labels),
+        note=found.note,
+    )
+
+
+def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> Floats:
+    """``(n, K)`` distribution, each fold's from the rows of the others."""
+    made = np.empty_like(rows.given)
+
+    def fill(fold: int) -> None:
+        held = labels == fold
+        fitted = chosen.fit(rows.take(~held), np.random.default_rng([seed, fold]))
+        made[held] = fitted.distribution(rows.features[held], rows.given[held])
+
+    each_block(fill, range(int(labels.max()) + 1))
+    return made
+
+
+def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator) -> RepairedPropensity:
+    rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group)
+    whole = fit_logged(rows, given, when, rng)
+    labels: Ints = np.zeros(0, dtype=np.int64)
+    made = given
+    if not whole.kept:
+        labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
+        made, seed = np.empty(rows.n), int(rng.integers(2**31))
+
+        def fill(fold: int) -> None:
+            held = labels == fold
+            model = whole.refitted(rows.take(~held), given[~held], np.random.default_rng([seed, fold]))
+            made[held] = model.propensity(rows.features[held], rows.action[held], given[held])
+
+        each_block(fill, range(int(labels.max()) + 1))
+    return RepairedPropensity(
+        kept=whole.kept,
+        terms=whole.terms,
+        p_value=whole.p_value,
+        log_loss_before=whole.log_loss_before,
+        log_loss_after=whole.log_loss_after,
+        distribution=None,
+        logged=read_only(made),
+        inverse_before=_mean_inverse(log, given),
+        inverse_after=_mean_inverse(log, made),
+        reliability_before=None,
+        reliability_after=None,
+        folds=read_only(labels),
+        note=whole.note,
+    )
+
+
+def _mean_inverse(log: LoggedBandit, propensity: Floats) -> float:
+    return float(np.average(1 / (log.n_actions * propensity), weights=log.row_weight))
