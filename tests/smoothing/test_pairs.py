@@ -58,15 +58,22 @@ def test_sums_of_both_sides_are_those_over_the_other_folds():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [0.02, 0.3, 2.0], ids=["all remote", "some remote", "none remote"])
-def test_kernels_kept_or_not_give_the_same_score(monkeypatch, dtype, scale):
+def test_kernels_kept_or_computed_again_or_row_by_row_give_the_same_score(monkeypatch, dtype, scale):
     context, weight, labels = sample((270, 300, 61), 5, (1,))
     context = context.copy()
     context[::50, 0] *= 40
-    cv = tiles.FusedCV.of(Geometry.of(context, (1,)), Folds.of(labels), dtype)
     bandwidth = scale * np.linspace(0.7, 1.6, 5)
-    kept = cv.score(weight, bandwidth)
+
+    def score():
+        return tiles.FusedCV.of(Geometry.of(context, (1,)), Folds.of(labels), dtype).score(weight, bandwidth)
+
+    kept = score()
     monkeypatch.setattr(pairs, "KEPT_CELLS", 0)
-    alone = cv.score(weight, bandwidth)
+    again = score()
+    assert again.value == kept.value
+    assert gradient_error(again.gradient, kept.gradient, kept.value) < (1e-14 if dtype is np.float64 else 1e-6)
+    monkeypatch.setattr(tiles, "_remote", lambda arrays: np.ones(weight.size, dtype=bool))
+    alone = score()
     exact = dtype is np.float64
     assert kept.value == pytest.approx(alone.value, rel=1e-13 if exact else 1e-5)
     assert gradient_error(kept.gradient, alone.gradient, alone.value) < (1e-11 if exact else 3e-3)

@@ -1,7 +1,7 @@
-"""The RBF kernel in compiled tiles with one bandwidth per feature, each pair of rows once; kernels are kept between the two passes.
+"""The RBF kernel in compiled tiles with one bandwidth per feature, each pair of rows once, in two passes.
 
 The gradient needs the held-out means first. Where memory allows, the kernels these came from are kept, so that no distance and no
-exponential is computed twice.
+exponential is computed twice. An empty ``kept`` says that it does not: then the second pass computes them again.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
@@ -26,24 +26,31 @@ def _kernel_in_place(q):
         q[j] = exp2(-q[j])
 
 
+@njit(**INNER)
+def _two_kernels(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k):
+    """Kernels from rows ``i`` and ``j`` to a tile; 0 from the second where both are the same row."""
+    two_distances(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k)
+    _kernel_in_place(k)
+    _kernel_in_place(other_k)
+
+
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def kernels(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, kept, rows, columns):
     """Add ``K @ [mass, load]`` to ``rows`` (n, 2) and ``columns`` (tiles from the strip on, 2, TILE); ``K`` stays in ``kept``.
 
-    ``kept`` (pairs of tiles, TILE, TILE) holds the strip's pairs in order.
+    ``kept`` (pairs of tiles, TILE, TILE) holds the strip's pairs in order, or nothing.
     """
-    both, unused, pair = np.empty((2, TILE), x.dtype), np.zeros(2), 0
+    both, spare, unused, pair = np.empty((2, TILE), x.dtype), np.empty((2, TILE), x.dtype), np.zeros(2), 0
     for tile in range(strip[0], strip[1]):
         for met in range(later[tile], tiles.shape[0]):
             both[:] = 0
             for i in range(starts[tile], starts[tile + 1], 2):
                 j, place = min(i + 1, starts[tile + 1] - 1), i - starts[tile]
                 # TILE is even: after an odd last row there is room for its partner, which is nobody.
-                k, other_k, other_row = kept[pair, place], kept[pair, place + 1], rows[j] if j > i else unused
-                two_distances(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], k, other_k)
-                _kernel_in_place(k)
-                _kernel_in_place(other_k)
-                both_sides(k, other_k, mass[met], load[met], own[i], own[j], rows[i], other_row, both)
+                two = kept[pair, place : place + 2] if kept.shape[0] > 0 else spare
+                _two_kernels(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], two[0], two[1])
+                other_row = rows[j] if j > i else unused
+                both_sides(two[0], two[1], mass[met], load[met], own[i], own[j], rows[i], other_row, both)
             add_tile(both, columns[met - strip[0]])
             pair += 1
 
@@ -95,23 +102,25 @@ def _mixed_moments(q, p, tile, x, y, slopes):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def slopes_of_kept(strip, starts, later, x, codes, tiles, tile_codes, about, own, kept, slopes, code_slopes):
+def kernel_slopes(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, about, own, kept, slopes, code_slopes):
     """Add ``sum pull_ij (x_il - t_jl)^2`` over the strip's pairs of rows, both ways, to the slope of every feature ``l``.
 
     ``own`` (n, 4) and ``about`` (tiles, 4, TILE) hold what the pulls are made of, see ``_pulls``.
     """
-    pull, other_pull, nobody, pair = np.empty(TILE, x.dtype), np.empty(TILE, x.dtype), np.zeros(4, x.dtype), 0
+    pulls, spare, nobody, pair = np.empty((2, TILE), x.dtype), np.empty((2, TILE), x.dtype), np.zeros(4, x.dtype), 0
     columns, from_zero = np.zeros((tiles.shape[0] - strip[0], TILE), x.dtype), np.zeros(codes.shape[1], x.dtype)
     for tile in range(strip[0], strip[1]):
         for met in range(later[tile], tiles.shape[0]):
             for i in range(starts[tile], starts[tile + 1], 2):
                 j, place = min(i + 1, starts[tile + 1] - 1), i - starts[tile]
-                k, other_k, other = kept[pair, place], kept[pair, place + 1], own[j] if j > i else nobody
-                a, b = _pulls(k, other_k, about[met], own[i], other, pull, other_pull, columns[met - strip[0]])
+                two, other = kept[pair, place : place + 2] if kept.shape[0] > 0 else spare, own[j] if j > i else nobody
+                if kept.shape[0] == 0:
+                    _two_kernels(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], two[0], two[1])
+                a, b = _pulls(two[0], two[1], about[met], own[i], other, pulls[0], pulls[1], columns[met - strip[0]])
                 for feature in range(x.shape[1]):
                     slopes[feature] += a * x[i, feature] * x[i, feature] + b * x[j, feature] * x[j, feature]
-                _mixed_moments(pull, other_pull, tiles[met], x[i], x[j], slopes)
-                mismatch_moments(pull, tile_codes[met], codes[i], from_zero, code_slopes)
-                mismatch_moments(other_pull, tile_codes[met], codes[j], from_zero, code_slopes)
+                _mixed_moments(pulls[0], pulls[1], tiles[met], x[i], x[j], slopes)
+                mismatch_moments(pulls[0], tile_codes[met], codes[i], from_zero, code_slopes)
+                mismatch_moments(pulls[1], tile_codes[met], codes[j], from_zero, code_slopes)
             pair += 1
     add_column_moments(columns, tiles[strip[0] :], slopes)

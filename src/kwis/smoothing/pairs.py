@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from kwis.smoothing.threads import each_block
 from kwis.typing import Floats
 
 KEPT_CELLS = 12 << 20  # of kernel that may be kept between two passes, 96 MB in double precision
+
+
+def room_for_kernels(layout: Layout, dtype: Any) -> Floats:
+    """Memory for the kernels of all pairs of tiles, none if they are too many."""
+    pairs = layout.pair_count if layout.pair_count * fused.TILE**2 <= KEPT_CELLS else 0
+    return np.empty((pairs, fused.TILE, fused.TILE), dtype)
 
 
 def _both_sides(layout: Layout, kinds: int, add: Callable[[Strip, Floats, Floats], None]) -> Floats:
@@ -39,8 +46,8 @@ def shared_sums(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Float
     return _both_sides(layout, 4, add)
 
 
-def kept_kernels(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, kept: Floats) -> Floats:
-    """``K @ vectors`` over the rows of other folds, ``(n, 2)``; the kernels stay in ``kept`` (pairs of tiles, TILE, TILE)."""
+def first_pass(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, kept: Floats) -> Floats:
+    """``K @ vectors`` over the rows of other folds, ``(n, 2)``; the kernels stay in ``kept`` if there is room."""
 
     def add(strip: Strip, rows: Floats, columns: Floats) -> None:
         fused_kept.kernels(strip.bounds, layout.starts, layout.later, *arrays, *vectors, own, kept[strip.pairs], rows, columns)
@@ -48,9 +55,9 @@ def kept_kernels(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floa
     return _both_sides(layout, 2, add)
 
 
-def kept_slopes(layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: Floats) -> tuple[Floats, Floats]:
+def second_pass(layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: Floats) -> tuple[Floats, Floats]:
     """Slopes of the score by numeric and by categorical column; ``own`` (n, 4): mass, load, factor, factor times held-out mean."""
-    x, codes, tiles, tile_codes = arrays[:4]
+    x, codes = arrays[:2]
     slopes, code_slopes = np.zeros((len(layout.strips), x.shape[1])), np.zeros((len(layout.strips), codes.shape[1]))
     about = np.zeros((layout.tile_count * fused.TILE, 4), x.dtype)
     about[layout.slot] = own
@@ -59,7 +66,7 @@ def kept_slopes(layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: F
     def strip_slopes(job: tuple[int, Strip]) -> None:
         index, strip = job
         shape = strip.bounds, layout.starts, layout.later
-        fused_kept.slopes_of_kept(*shape, x, codes, tiles, tile_codes, by_tile, own, kept[strip.pairs], slopes[index], code_slopes[index])
+        fused_kept.kernel_slopes(*shape, *arrays, by_tile, own, kept[strip.pairs], slopes[index], code_slopes[index])
 
     each_block(strip_slopes, enumerate(layout.strips))
     return slopes.sum(axis=0), code_slopes.sum(axis=0)

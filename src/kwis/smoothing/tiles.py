@@ -29,8 +29,7 @@ _ENOUGH = {np.dtype(np.float64): 2.0**-64, np.dtype(np.float32): 2.0**-20}
 class FusedCV:
     """Held-out error of the RBF kernel from the compiled tiles, in one precision.
 
-    Every pair of rows is computed once, for both. Rows too remote for that, and one bandwidth per feature of so many rows that their
-    kernels cannot be kept, go row by row.
+    Every pair of rows is computed once, for both; rows too remote for that go row by row.
     """
 
     tiles: Tiles
@@ -90,7 +89,7 @@ class FusedCV:
     def _per_feature(self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats) -> Score:
         layout, geometry = self.tiles.layout, self.tiles.geometry
         remote = _remote(arrays)
-        if layout.pair_count * fused.TILE**2 <= pairs.KEPT_CELLS and 2 * np.count_nonzero(remote) < own.size:
+        if 2 * np.count_nonzero(remote) < own.size:
             predicted, slopes, code_slopes = self._pair_by_pair(arrays, vectors, own, remote)
         else:
             predicted, slopes, code_slopes = self._features_row_by_row(arrays, vectors, own, np.arange(own.size))
@@ -103,15 +102,15 @@ class FusedCV:
     def _pair_by_pair(
         self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, remote: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, Floats]:
-        """Held-out means and slopes with kernels kept; the remote rows one by one."""
+        """Held-out means and slopes in two passes over the pairs; the remote rows one by one."""
         layout = self.tiles.layout
         mass, share = self.folds.mass[layout.order], self.folds.share[layout.order]
-        kept = self._spare.pop() if self._spare else np.empty((layout.pair_count, fused.TILE, fused.TILE), self.tiles.dtype)
-        total, load = pairs.kept_kernels(layout, arrays, vectors, self._by_row(mass, mass * own), kept).T
+        kept = self._spare.pop() if self._spare else pairs.room_for_kernels(layout, self.tiles.dtype)
+        total, load = pairs.first_pass(layout, arrays, vectors, self._by_row(mass, mass * own), kept).T
         alone = remote | (total < _ENOUGH[self.tiles.dtype])
         predicted = np.where(alone, 0.0, load) / np.where(alone, 1.0, total)
         factor = np.where(alone, 0.0, -2 * share * (own - predicted)) / np.where(alone, 1.0, total)
-        slopes, code_slopes = pairs.kept_slopes(layout, arrays, self._by_row(mass, mass * own, factor, factor * predicted), kept)
+        slopes, code_slopes = pairs.second_pass(layout, arrays, self._by_row(mass, mass * own, factor, factor * predicted), kept)
         self._spare.append(kept)
         rows = np.flatnonzero(alone)
         if rows.size:
