@@ -233,7 +233,7 @@ def test_progress_is_told_from_start_to_end(log):
         ({"by": ["time"], "rng": -1}, "`rng` must be"),
         ({"target": {"logging policy": "p_new"}}, "must not be called"),
         ({"log": "log.csv"}, "'log.csv' does not exist"),
-            ({"log": 3}, "`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int"),
+        ({"log": 3}, "`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int"),
     ],
 )
 def test_bad_arguments_get_one_sentence(log, arguments, sentence):
