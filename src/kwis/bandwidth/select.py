@@ -47,7 +47,7 @@ def select_bandwidth(
     folds
         Number of folds (drawn once, with ``rng``, whole groups together), or one label per row.
     starts
-        Initial bandwidths, ``(m,)`` or ``(m, d)``: L-BFGS-B over ``log h`` runs from each, exactly as in the paper. By default
+        Initial bandwidths, ``(m,)`` or ``(m, d)``: L-BFGS-B over ``log h`` runs from each, as in the paper. By default
         the quickest exact route is taken: a scan and a refinement for one shared bandwidth; for one per feature, starts
         log-spaced around the median distance, searched over ``log h`` and over ``1/h^2``.
     per_feature
@@ -110,12 +110,18 @@ class Problem:
         return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search))
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
-        route = Route(self._scales(starts.ndim > 1), False, cap)
+        """L-BFGS-B from every start: first where evaluations are cheap, then with what is left of the cap where they are exact."""
+        scales = self._scales(starts.ndim > 1)
+        rough, exact = search.plan.locate, search.plan.finish
         search.starts = len(starts)
         for number, start in enumerate(starts):
             search.start = number
-            end = descend_from(search, np.atleast_1d(start), search.plan.finish, route)
-            search.ends.append((end, search.score(end, search.plan.finish).value))
+            end: Bandwidth = np.atleast_1d(start)
+            stop = search.evaluations + cap
+            for how in (exact,) if rough is exact else (rough, exact):
+                left = max(stop - search.evaluations, 1)
+                end = descend_from(search, np.atleast_1d(end), how, Route(scales, False, left))
+            search.ends.append((end, search.score(end, exact).value))
 
     def _per_feature(self, search: Search, cap: int) -> None:
         """Locate minima from the shared optimum and from every start along both routes, then finish the best one along both, exactly.

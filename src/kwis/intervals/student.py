@@ -110,11 +110,12 @@ class StudentInterval:
 def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:
     """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in turn."""
     draws, shares = draw_sums(influence, group), draw_sums(leverage, group)
-    moves = draws / np.maximum(1 - shares, np.finfo(np.float64).eps) / influence.shape[0]
-    largest = np.abs(moves).max(axis=0)
+    largest = np.abs(draws).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)  # squares of huge moves would overflow
+    moves = draws / scale / np.maximum(1 - shares, np.finfo(np.float64).eps) / influence.shape[0]
     count = draws.shape[0]
-    return scale * np.sqrt(np.square(moves / scale).sum(axis=0) * (count - 1) / count)
+    with np.errstate(over="ignore"):  # an error beyond all numbers is infinite
+        return scale * np.sqrt(np.square(moves).sum(axis=0) * (count - 1) / count)
 
 
 def degrees_of_freedom(leverage: Floats, group: Ints | None = None) -> Floats:

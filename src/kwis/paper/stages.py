@@ -37,7 +37,7 @@ SHARED_KIND = "shared"
 WARM_KIND = "per-feature"
 WARM_EVALUATIONS = 60
 PLAIN_KIND = "per-feature-plain"
-PLAIN_EVALUATIONS = 600
+PLAIN_EVALUATIONS = 600  # of all starts together
 _REPLICATES_PER_PRODUCT = 100  # bounds memory: test sets times this many columns at once
 
 
@@ -80,7 +80,7 @@ def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: fl
     """
     context, weight = laboratory.train_context, laboratory.weight(cell, 0)
     starts = default_starts(typical_distance(Geometry.of(context, ())))
-    cap = PLAIN_EVALUATIONS
+    cap = PLAIN_EVALUATIONS // starts.size
     if kind == WARM_KIND:
         # An infinite bandwidth is no place to start from: the widest plain start stands in for it.
         starts, cap = np.atleast_1d(starts.max() if np.isinf(shared) else shared), WARM_EVALUATIONS
