@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwis.logged import LoggedBandit
     from kwis.outcome import PredictedSample, predict_rewards
     from kwis.policies import chosen, distribution, probability
-    from kwis.propensity import check_propensities, estimate_propensities
+    from kwis.propensity import check_propensities, estimate_propensities, repair_propensities
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample_data import sample_log
     from kwis.scaling import Scaling, standardise
@@ -37,7 +37,7 @@ _HOMES = {
     "kwis.evaluation.evaluate": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation": ("Evaluation",),
-    "kwis.propensity": ("estimate_propensities", "check_propensities"),
+    "kwis.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
     "kwis.weights": ("WeightedSample",),
     "kwis.scaling": ("standardise", "Scaling"),
     "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
@@ -63,6 +63,7 @@ __all__ = [
     "Evaluation",
     "sensitivity",
     "estimate_propensities",
+    "repair_propensities",
     "check_propensities",
     "WeightedSample",
     "standardise",

@@ -142,9 +142,9 @@ def test_groups_widen_the_interval_of_rows_that_repeat_each_other(sample):
     copies = {name: np.repeat(column, 4) for name, column in sample.table.items()}
     arguments = {**sample.arguments, "reward": "click"}
     copies["visit"] = np.repeat(np.arange(400), 4)
-    single = kwis.evaluate(kwis.read_log(sample.table, **{**arguments, "group": None}), "p_new", **FAST)
-    grouped = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": "visit"}), "p_new", **FAST)
-    ignored = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": None}), "p_new", **FAST)
+    single = kwis.evaluate(kwis.read_log(sample.table, **{**arguments, "group": None}), "p_new", repair="never", **FAST)
+    grouped = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": "visit"}), "p_new", repair="never", **FAST)
+    ignored = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": None}), "p_new", repair="never", **FAST)
     widths = [_row(found, "p_new", "wis").interval.width for found in (single, grouped, ignored)]
     assert widths[1] == pytest.approx(widths[0], rel=1e-2)
     assert widths[2] == pytest.approx(widths[0] / 2, rel=1e-2)

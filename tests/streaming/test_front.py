@@ -35,6 +35,7 @@ def test_a_scanned_log_is_evaluated_like_one_in_memory(folder: Path, answer: kwi
         {"new": kwis.probability("p_new"), "pick": "pick"},
         estimators=["vis", "truncated-vis", "wis", "state-wis", "normalised-state-wis"],
         interval=kwis.InfluenceInterval(),
+        repair="never",
         rng=3,
     )
     values = {(row.target, row.estimator): row for row in answer.rows}
@@ -57,6 +58,7 @@ def test_kernel_wis_is_that_of_the_log_in_memory(folder: Path, answer: kwis.Eval
         kwis.probability("p_new"),
         estimators=[kwis.KernelWIS(row.estimate.bandwidth, normalised=True), "wis"],
         interval=kwis.InfluenceInterval(),
+        repair="never",
     )
     kernel = next(one for one in inside.rows if one.estimator == "normalised-kernel-wis")
     assert row.estimate.value == pytest.approx(kernel.estimate.value, rel=1e-9)
@@ -71,6 +73,7 @@ def test_kernel_wis_is_that_of_the_log_in_memory(folder: Path, answer: kwis.Eval
 def test_the_answer_prints_and_is_written_like_any_other(answer: kwis.Evaluation, tmp_path: Path) -> None:
     text = repr(answer)
     assert "scanned once, 2,000 rows" in text.replace("\n    ", " ")
+    assert "propensities were used as given: repair needs all rows in memory" in answer.notes
     assert "direct-method" in next(note for note in answer.notes if note.startswith("left out"))
     stored = json.loads(answer.to_json())
     assert stored["settings"]["intervals"]["wis"] == "Poisson bootstrap (percentile, 200 resamples)"
@@ -104,6 +107,8 @@ def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
     for options, sentence in refusals:
         with pytest.raises((InputError, UnsupportedError), match=sentence):
             kwis.evaluate(scanned, "p_new", **options)
+    with pytest.raises(InputError, match=r"^`log` must be a file, a folder or a pattern that matches files, and 'nowhere' does not exist$"):
+        kwis.evaluate("nowhere", "p_new")
     with pytest.raises(InputError, match=r"^`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int$"):
         kwis.evaluate(3, "p_new")
     log = kwis.read_log(str(folder), propensity="propensity", context=["age"])
@@ -126,7 +131,7 @@ def test_the_command_line_scans_when_asked(folder: Path, capsys: pytest.CaptureF
     assert err.startswith("reading 2,000 rows in batches; --no-stream reads them into memory")
     code, out, err = run(capsys, str(folder), *options)
     assert (code, err) == (0, "")
-    inside = run(capsys, str(folder), *options, "--json")[1]
+    inside = run(capsys, str(folder), *options, "--repair", "never", "--json")[1]
     assert json.loads(inside)["rows"][1]["estimate"]["value"] == pytest.approx(stored["rows"][1]["estimate"]["value"], rel=1e-12)
 
 

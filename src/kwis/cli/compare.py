@@ -46,6 +46,7 @@ def compare(
     query: opt.Query = None,
     format: opt.Format = None,  # noqa: A002 - the name of the option
     estimator: opt.Estimator = None,
+    repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
     report: opt.Report = None,
@@ -71,7 +72,7 @@ def compare(
         )
         output = Output(report=report, json=json, json_file=json_file)
         output.check()
-        _, answer = work(named, target, by=None, estimator=estimator, level=level, seed=seed)
+        _, answer = work(named, target, by=None, estimator=estimator, repair=repair, level=level, seed=seed)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
         output.write_files(answer)

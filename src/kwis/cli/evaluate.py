@@ -45,6 +45,7 @@ def evaluate(
     format: opt.Format = None,  # noqa: A002 - the name of the option
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,
@@ -94,17 +95,26 @@ def evaluate(
         scanned = named.scanned(True if scheduler is not None else stream)
         found: LoggedBandit | ScannedLog
         if scanned is not None:
+            if repair is opt.RepairChoice.ALWAYS:
+                raise InputError("`repair` must not be always for files that are read in batches; --no-stream reads them into memory")
             found, answer = scanned, scan(scanned, target, cluster, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
         elif exact is not None:
             raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
         else:
-            found, answer = work(named, target, by=by, estimator=estimator, level=level, seed=seed)
+            found, answer = work(named, target, by=by, estimator=estimator, repair=repair, level=level, seed=seed)
         output.write(found, answer, log)
         gate.enforce(answer)
 
 
 def work(
-    named: LogOptions, target: list[str], *, by: list[str] | None, estimator: list[str] | None, level: float, seed: int
+    named: LogOptions,
+    target: list[str],
+    *,
+    by: list[str] | None,
+    estimator: list[str] | None,
+    repair: opt.RepairChoice,
+    level: float,
+    seed: int,
 ) -> tuple[LoggedBandit, Evaluation]:
     """Read and evaluate, with a bar on a terminal."""
     from kwis._validation import level as checked
@@ -116,7 +126,8 @@ def work(
         found = named.read()
         targets = targets_of(target, found.table)
         segments = opt.listed(by, found.table) or ()
-        answer = run(found, targets, estimators=opt.listed(estimator), by=segments, level=level, rng=seed, progress=told)
+        chosen = opt.listed(estimator)
+        answer = run(found, targets, estimators=chosen, by=segments, repair=repair.value, level=level, rng=seed, progress=told)
     return found, answer
 
 

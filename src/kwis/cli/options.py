@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class RepairChoice(StrEnum):
+    """What ``--repair`` may be."""
+
+    AUTO = "auto"
+    NEVER = "never"
+    ALWAYS = "always"
+
 
 _COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
 
@@ -92,6 +102,14 @@ Estimator = Annotated[
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, doubly-robust, ... "
         "Repeat or list several. Default: all that apply.",
+    ),
+]
+Repair = Annotated[
+    RepairChoice,
+    typer.Option(
+        "--repair",
+        rich_help_panel=_WORK,
+        help="Repair logged propensities from the actions taken: where their tests fail, never, or always.",
     ),
 ]
 Stream = Annotated[

@@ -25,7 +25,7 @@ def notes_of(
 ) -> tuple[str, ...]:
     """What was done to the log and decided on the way, in sentences."""
     return (
-        *ready.log.notes,
+        *ready.as_given().log.notes,  # what repair did has a place of its own
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
         *(made.note for made in predictions),
         *_left_out(ready, roster),
@@ -65,4 +65,5 @@ def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Se
         selection_rows=min(log.n, SELECTION_ROWS),
         path_rows=paths[0].rows if paths else 0,
         context=log.context_columns,
+        repair=ready.repair,
     )

@@ -12,6 +12,7 @@ from kwis.typing import Floats
 
 if TYPE_CHECKING:
     from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics
+    from kwis.evaluation.repair import Repair
     from kwis.evaluation.table import TextTable
 
 
@@ -37,7 +38,9 @@ class Evaluation:
     diagnostics
         From target to what was found about its weights.
     propensity
-        What was found about the propensities, whatever the target.
+        What was found about the propensities as they are in the log, whatever the target.
+    repair
+        What became of testing logged propensities against the actions taken, and of repairing them; None where that was not done.
     rankings
         One per reward, the first reward first, where there are targets to be ranked.
     drift
@@ -60,6 +63,7 @@ class Evaluation:
     weights: Mapping[str, Floats]
     notes: tuple[str, ...]
     settings: Settings
+    repair: Repair | None = None
 
     @property
     def rewards(self) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, propensity_report, target_diagnostics
-from kwis.errors import InputError, KwisWarning
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, target_diagnostics
+from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
@@ -24,6 +24,7 @@ from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, pick
 from kwis.evaluation.records import Path
+from kwis.evaluation.repair import REPAIR_MODES, Repair, RepairMode, repair_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.segments import segments_by
 from kwis.evaluation.split import Split, splits_by
@@ -47,6 +48,7 @@ def evaluate(
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
+    repair: RepairMode = "auto",
     exact: bool | None = None,
     rng: Seed = 0,
     client: Any = None,
@@ -76,6 +78,9 @@ def evaluate(
         probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
+    repair
+        Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
+        see :mod:`kwis.evaluation.repair`. A scanned log keeps its propensities.
     exact
         Scanned logs only: Kernel-WIS from all pairs of rows (True) or approximated (False); None: by the number of rows.
     client
@@ -85,9 +90,12 @@ def evaluate(
     progress
         Called as ``progress(done, total, what)`` at every step.
     """
+    check.one_of(repair, "repair", REPAIR_MODES)
     if not isinstance(log, LoggedBandit):
         from kwis.streaming.door import evaluate_large
 
+        if repair == "always":
+            raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
         models = {"reward_model": reward_model, "propensity_model": propensity_model}
         where = {"exact": exact, "client": client, "progress": progress}
         return evaluate_large(log, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
@@ -100,16 +108,13 @@ def evaluate(
     few = few_rows(ready.log.n)
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
-    run = _Run(
-        ready=ready,
-        roster=Roster.of(estimators, ready.seed),
-        reward_model=reward_model,
-        intervals=Intervals(method=interval, level=level, seed=ready.seed),
-        splits=splits_by(ready.log, by),
-        steps=_Steps(progress, 2 * len(ready.targets) + 6),
-    )
+    roster, splits = Roster.of(estimators, ready.seed), splits_by(ready.log, by)
+    intervals = Intervals(method=interval, level=level, seed=ready.seed)
+    steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
-        return run.evaluation()
+        steps("checking the propensities")
+        ready = ready.repaired(repair)
+        return _Run(ready=ready, roster=roster, reward_model=reward_model, intervals=intervals, splits=splits, steps=steps).evaluation()
 
 
 @dataclass(slots=True)
@@ -144,10 +149,9 @@ class _Run:
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
         predictions = self._predictions()
-        policies = [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
+        policies = self._policies(ready, predictions)
         measured, logging = self._measured(policies)
-        self.steps("checking the propensities")
-        report = propensity_report(ready.log, ready.targets, ready.estimated)
+        report = ready.report()
         diagnostics = self._diagnostics(policies, measured, report)
         picks = self._picks(measured, report, predictions)
         chosen = {key: found.name for key, found in picks.items()}
@@ -165,7 +169,8 @@ class _Run:
             changes=changes,
             recommendations=recommendations_of(picks, rows, changes, measured, intervals),
             diagnostics=diagnostics,
-            propensity=report,
+            propensity=report if ready.mended is None else ready.mended.given_report,
+            repair=self._repair(entries, predictions),
             rankings=rankings_of(entries, logging, rows, chosen, intervals),
             paths=paths,
             segments=segments,
@@ -176,6 +181,16 @@ class _Run:
         )
         self.steps("done")
         return found
+
+    def _policies(self, ready: Ready, predictions: Sequence[PredictedRewards]) -> list[Policy]:
+        return [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
+
+    def _repair(self, entries: Sequence[Measured], predictions: Sequence[PredictedRewards]) -> Repair | None:
+        mended = self.ready.mended
+        if mended is None:
+            return None
+        given = [] if mended.found.kept else self._policies(self.ready.as_given(), predictions)
+        return repair_of(mended, entries, {policy.name: policy for policy in given})
 
     def _predictions(self) -> tuple[PredictedRewards, ...]:
         self.steps("predicting rewards")
@@ -225,7 +240,7 @@ class _Run:
         names: dict[tuple[str, str], list[str]] = {}
         for one in measured:
             names.setdefault((one.target, one.reward), []).append(one.estimate.name)
-        return {key: pick(found, report, explained.get(key[1])) for key, found in names.items()}
+        return {key: pick(found, report, explained.get(key[1]), self.ready.mended) for key, found in names.items()}
 
     def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
         found: list[Path] = []

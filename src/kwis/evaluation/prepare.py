@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kwis import _validation as check
+from kwis.diagnostics import PropensityReport, propensity_report
 from kwis.errors import InputError
 from kwis.evaluation.measure import Policy
 from kwis.evaluation.records import LOGGING_POLICY
+from kwis.evaluation.repair import Mended, RepairMode, mend
 from kwis.logged import LoggedBandit
 from kwis.outcome import PredictedRewards
 from kwis.policies import TargetPolicy, weigh
@@ -29,12 +31,16 @@ class Ready:
     ----------
     estimated
         The propensities, where they were estimated because the log had none.
+    repair, mended
+        When logged propensities are to be repaired, and what became of them where they were tested for it.
     """
 
     log: LoggedBandit
     targets: tuple[TargetPolicy, ...]
     estimated: EstimatedPropensity | None
     seed: int
+    repair: RepairMode = "auto"
+    mended: Mended | None = None
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
@@ -42,6 +48,23 @@ class Ready:
         if predictions:
             samples = tuple(made.attach(sample, target) for made, sample in zip(predictions, samples, strict=True))
         return Policy(name=target.name, samples=samples)
+
+    def repaired(self, mode: RepairMode) -> Ready:
+        """The same with logged propensities tested and, if they need it, repaired."""
+        if mode == "never" or self.estimated is not None:
+            return replace(self, repair=mode)
+        for target in self.targets:
+            weigh(self.log, target)  # a weight that overflows is a matter of the log as it is
+        found = mend(self.log, self.targets, mode, self.seed)
+        return replace(self, log=found.log, repair=mode, mended=found)
+
+    def report(self) -> PropensityReport:
+        """Tests of the propensities that estimates use."""
+        return propensity_report(self.log, self.targets, self.estimated) if self.mended is None else self.mended.report
+
+    def as_given(self) -> Ready:
+        """The same with the propensities as they were before any repair."""
+        return self if self.mended is None else replace(self, log=self.mended.given, mended=None)
 
     def logging_samples(self) -> tuple[WeightedSample, ...]:
         """The log weighted for the logging policy itself: every weight is 1."""

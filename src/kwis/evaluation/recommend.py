@@ -2,9 +2,10 @@
 
 It looks at diagnostics alone, never at how the estimates turned out, so that nobody can shop for the answer.
 
-1. Are the propensities in doubt? They are if they fail their tests, were estimated, or look rounded or made up. Then weights are to be
-   normalised around each context, which undoes errors that neighbours share: ``normalised-kernel-wis``. Otherwise ``wis``, whose one
-   normaliser costs the least variance.
+1. Are the propensities in doubt? They are if they fail their tests, were estimated, were repaired, or look rounded or made up. Repair
+   comes first (:mod:`kwis.evaluation.repair`): it takes away most of the error, as far as the logged actions show it. What is left, or
+   all of it where repair found nothing to hold on to, is met by weights normalised around each context, which undoes errors that
+   neighbours share: ``normalised-kernel-wis``. Otherwise ``wis``, whose one normaliser costs the least variance.
 2. Does the reward model explain any of the held-out variance? Then the same weights may be better spent on what it leaves unexplained:
    with propensities in doubt even a weak model (1 %) takes away part of their error, ``doubly-robust-normalised-kernel-wis``; with
    propensities without fault it has to be a good one (10 %) to gain more than its own noise, ``doubly-robust-wis``.
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 
 from kwis.diagnostics import PropensityReport
 from kwis.evaluation.records import Change
+from kwis.evaluation.repair import Mended, misfit
 from kwis.evaluation.words import decimals, gain, signed
 from kwis.results import Interval
 
@@ -40,15 +42,19 @@ class Pick:
     why: tuple[str, ...]
 
 
-def pick(names: Sequence[str], report: PropensityReport, explained: float | None = None) -> Pick:
+def pick(names: Sequence[str], report: PropensityReport, explained: float | None = None, mended: Mended | None = None) -> Pick:
     """Choose among the estimators that were computed.
 
     Parameters
     ----------
+    report
+        On the propensities that the estimates use.
     explained
         Share of the held-out variance of the reward that its model explains; None without a model.
+    mended
+        What became of logged propensities that were tested for repair.
     """
-    doubts = tuple(_doubts(report))
+    doubts = tuple(_doubts(report) if mended is None or mended.found.kept else _repaired_doubts(mended))
     modelled = explained is not None and explained >= (EXPLAINED_IN_DOUBT if doubts else EXPLAINED_WITHOUT_FAULT)
     first, second = (IN_DOUBT, WITHOUT_FAULT) if doubts else (WITHOUT_FAULT, IN_DOUBT)
     name = _first(first, names, modelled)
@@ -71,6 +77,14 @@ def _doubts(report: PropensityReport) -> Iterable[str]:
     for finding in report.check.findings:
         if finding.serious and finding.kind in ("constant", "rounded", "misfit"):
             yield finding.sentence
+
+
+def _repaired_doubts(mended: Mended) -> Iterable[str]:
+    yield from _doubts(mended.given_report)
+    if mended.found.convincing and not mended.given_report.wrong:
+        yield f"the propensities {misfit(mended.found)}"
+    left = " but still fail their tests" if mended.report.wrong else ""
+    yield f"they were repaired from the logged actions{left}"
 
 
 def _reasons(name: str, doubts: tuple[str, ...], explained: float | None) -> Iterable[str]:

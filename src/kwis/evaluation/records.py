@@ -242,6 +242,8 @@ class Settings:
         Interval method of each estimator, in words.
     bandwidths
         Bandwidth of each target, where one was selected.
+    repair
+        When logged propensities were to be repaired.
     selection_rows, path_rows
         Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
     """
@@ -258,6 +260,7 @@ class Settings:
     selection_rows: int
     path_rows: int
     context: tuple[str, ...] = ()
+    repair: str = "auto"
 
 
 Diagnostics = Mapping[str, "TargetDiagnostics"]

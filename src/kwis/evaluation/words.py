@@ -11,6 +11,7 @@ from kwis.evaluation.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
 
 if TYPE_CHECKING:
+    from kwis.diagnostics import PropensityReport
     from kwis.evaluation.answer import Evaluation
 
 _WIDTH = 110
@@ -70,6 +71,7 @@ def answer_in_words(evaluation: Evaluation) -> str:
     lines = [f"Evaluation of {several} on {settings.n:,} logged decisions"]
     for reward in evaluation.rewards:
         lines += ["", *_reward_lines(evaluation, reward)]
+    lines += _repair_lines(evaluation)
     lines += ["", "Can it be trusted?", *_trust_lines(evaluation)]
     lines += ["", "Why these estimates?", *_reason_lines(evaluation)]
     if evaluation.notes:
@@ -95,6 +97,24 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     if len(evaluation.targets) > 1:
         ranking = next(one for one in evaluation.rankings if one.reward == reward)
         yield from (wrapped(sentence, "  ") for sentence in ranking.words)
+
+
+def _repair_lines(evaluation: Evaluation) -> Iterable[str]:
+    """What repair did to propensities and estimates, where there was one."""
+    repair = evaluation.repair
+    if repair is None or repair.kept or repair.after is None:
+        return
+    yield from ("", "Propensities were repaired")
+    yield wrapped(repair.note, "  - ")
+    yield wrapped(f"tests: {_outcome(evaluation.propensity)} as given, {_outcome(repair.after)} as repaired", "  - ")
+    for made in repair.estimates:
+        digits = decimals(row.interval.width for row in evaluation.rows if row.reward == made.reward and row.recommended)
+        values = f"{number(made.before, digits)} as given, {number(made.after, digits)} as repaired"
+        yield wrapped(f"{made.target}, {made.reward}, by {made.estimator}: {values}", "  - ")
+
+
+def _outcome(report: PropensityReport) -> str:
+    return f"failed ({', '.join(report.regions[:3])}{', ...' if len(report.regions) > 3 else ''})" if report.wrong else "passed"
 
 
 def _trust_lines(evaluation: Evaluation) -> Iterable[str]:

@@ -116,11 +116,15 @@ class Splits:
 
     def gain_p_value(self, gains: Sequence[Floats], tried: int) -> float:
         """Of gains in log-likelihood, by split."""
-        return gain_p_value(gains, self._held(self.rows.mass), self._held(self.rows.group), tried)
+        return gain_p_value(gains, self._held(self._mass), self._held(self.rows.group), tried)
 
     def surplus_p_value(self, surplus: Sequence[Floats], tried: int) -> float:
         """Of sums that are 0 on average if propensities are right, by split."""
-        return surplus_p_value(surplus, self._held(self.rows.mass), self._held(self.rows.group), tried)
+        return surplus_p_value(surplus, self._held(self._mass), self._held(self.rows.group), tried)
+
+    @property
+    def _mass(self) -> Floats | None:
+        return None if self.rows.mass is None else self.rows.weight
 
     def _held(self, values: Any) -> list[Any]:
         return [None if values is None else values[held] for held in self.held]

@@ -76,7 +76,10 @@ class Material:
     @property
     def weight(self) -> Floats:
         """``mass``, on average 1: what was thinned has not become more certain by standing for more."""
-        return np.ones(self.n) if self.mass is None else self.mass / self.mass.mean()
+        if self.mass is None:
+            return np.ones(self.n)
+        scaled = self.mass / self.mass.max()  # sums of huge masses would overflow
+        return np.asarray(scaled / scaled.mean())
 
     @property
     def draws(self) -> int:

@@ -14,7 +14,7 @@ from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.check import known_distribution
-from kwis.propensity.choose import Chosen, Splits, When, choose
+from kwis.propensity.choose import LEVEL, Chosen, Splits, When, choose
 from kwis.propensity.material import Material
 from kwis.propensity.reliability import Reliability, reliability
 from kwis.propensity.repair import TERMS, described, known_terms
@@ -67,6 +67,11 @@ class RepairedPropensity:
     reliability_after: Reliability | None
     folds: Ints
     note: str
+
+    @property
+    def convincing(self) -> bool:
+        """Whether held-out actions speak against the given propensities by more than chance."""
+        return not self.kept and self.p_value < LEVEL
 
     def attach(self, log: LoggedBandit) -> LoggedBandit:
         """The log with these propensities and a note that says so; as it was where they were kept."""

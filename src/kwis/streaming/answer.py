@@ -127,6 +127,7 @@ class Run:
             yield f"no state-wis: {'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
+        yield "propensities were used as given: repair needs all rows in memory"
         if some < n:
             yield f"propensities, local weights, balance and drift were checked on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
 

@@ -17,7 +17,7 @@ def evaluate_large(
 ) -> Evaluation:
     """Evaluate a scanned log, or the path of one (or a Dask dataframe) whose columns have their usual names."""
     if isinstance(log, str | os.PathLike) or hasattr(log, "to_delayed"):
-        log = scan_log(log)
+        log = _scanned(log)
     if not isinstance(log, ScannedLog):
         raise InputError(f"`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got {type(log).__name__}")
     for name, given in (
@@ -28,6 +28,13 @@ def evaluate_large(
         if given:
             raise UnsupportedError(f"`{name}` must go with a log in memory, from kwis.read_log, got one that is scanned")
     return evaluate_scanned(log, target, replicates=_replicates(interval), **options)
+
+
+def _scanned(log: Any) -> ScannedLog:
+    try:
+        return scan_log(log)
+    except InputError as trouble:  # whoever calls evaluate knows no `source`
+        raise InputError(str(trouble).replace("`source`", "`log`", 1)) from None
 
 
 def _replicates(interval: Any) -> int:

@@ -9,6 +9,7 @@ from kwis.evaluation.answer import Evaluation
 from kwis.propensity.reliability import Reliability
 from kwis.report.charts import Curve, Forest, Plot, Point, Stripe, linear
 from kwis.report.sections.common import badge_of, number_cell
+from kwis.report.sections.repair import repair_block
 from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
 from kwis.report.wording import count, number, p_value, sentence
 
@@ -18,14 +19,19 @@ _SIGMAS = 1.959963984540054
 
 def propensities(evaluation: Evaluation) -> Section:
     found = evaluation.propensity
-    blocks = [_verdict(found)]
+    repair = repair_block(evaluation)
+    blocks = [_verdict(found), *([] if repair is None else [repair])]
     curve = found.check.reliability
     if curve is not None and curve.predicted.size:
         blocks.append(_reliability(curve))
+    repaired = None if evaluation.repair is None or evaluation.repair.kept else evaluation.repair.reliability_after
+    if repaired is not None and repaired.predicted.size:
+        blocks.append(_reliability(repaired, "Calibration after repair"))
     balance = _balance(evaluation)
     if balance is not None:
         blocks.append(balance)
     origin = "estimated from this log, cross-fitted" if found.estimated else "taken from the log"
+    origin += "" if repair is None else ", and repaired from its actions"
     return Section(
         key="propensities", title="Propensities", lead=f"Everything above rests on them. Here they were {origin}.", blocks=tuple(blocks)
     )
@@ -43,7 +49,7 @@ def _verdict(found: PropensityReport) -> Block:
     )
 
 
-def _reliability(curve: Reliability) -> Block:
+def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
     lines = list(zip(curve.predicted.tolist(), curve.observed.tolist(), curve.std_error.tolist(), curve.count.tolist(), strict=True))
     points = tuple(
         Point(
@@ -59,7 +65,7 @@ def _reliability(curve: Reliability) -> Block:
     highest = max(max(predicted, observed) for predicted, observed, *_ in lines)
     scale = linear((0.0, min(1.0, highest)), margin=0.04)
     chart = Plot(
-        title="Reliability of the propensities",
+        title="Reliability of the propensities" if title == "Calibration" else "Reliability of the repaired propensities",
         description=f"Expected calibration error {number(curve.expected_calibration_error, 3)}.",
         x=scale,
         y=scale,
@@ -79,7 +85,7 @@ def _reliability(curve: Reliability) -> Block:
         Tile("Calibration error", number(curve.expected_calibration_error, 3), f"{number(curve.expected_by_chance, 3)} by chance alone"),
     )
     caption = "What is said to have probability p should happen a share p of the time: points on the line. Bars: 95\u202f%."
-    return Block(title="Calibration", tiles=tiles, figures=(Figure(chart=chart, caption=caption, numbers=table),))
+    return Block(title=title, tiles=tiles, figures=(Figure(chart=chart, caption=caption, numbers=table),))
 
 
 def _balance(evaluation: Evaluation) -> Block | None:

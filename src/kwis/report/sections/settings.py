@@ -33,10 +33,11 @@ def _call(settings: Settings, segments: str) -> str:
     if settings.context:
         reading.append(f"context={list(settings.context)!r}")
     targets = _one_or_list(tuple(settings.targets))
+    repair = "" if settings.repair == "auto" else f", repair={settings.repair!r}"
     return (
         f"# kwis {settings.version}\n"
         f"log = kwis.read_log(..., {', '.join(reading)})\n"
-        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed}{segments})"
+        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed}{repair}{segments})"
     )
 
 

@@ -1,0 +1,163 @@
+"""Repair of logged propensities as part of an evaluation: when it is done, and what it changes.
+
+``auto``
+    Where the tests of the propensities fail, they are repaired if that makes held-out actions more likely at all; where the tests pass,
+    only if it does so by more than chance (:mod:`kwis.propensity.gain`). Otherwise they are used as given.
+``never``
+    They are used as given.
+``always``
+    They are repaired whatever the tests say.
+
+Propensities that were estimated because the log has none are left alone: they fit the log already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from kwis.diagnostics import PropensityReport, combine, propensity_report
+from kwis.logged import LoggedBandit
+from kwis.policies import TargetPolicy
+from kwis.propensity import Reliability, RepairedPropensity, repair_propensities
+from kwis.results import Verdict
+
+if TYPE_CHECKING:
+    from kwis.evaluation.measure import Measured, Policy
+
+RepairMode = Literal["auto", "never", "always"]
+REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairedEstimate:
+    """A recommended estimate with the propensities as given and as repaired; a bandwidth is that of the latter."""
+
+    target: str
+    reward: str
+    estimator: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Repair:
+    """What came of testing the logged propensities against the actions taken.
+
+    Attributes
+    ----------
+    kept
+        True if they were used as given, so that nothing else here changed.
+    terms
+        What the repair depends on: see :mod:`kwis.propensity.repair`.
+    p_value
+        Of the given propensities being right, by the likelihood of held-out actions.
+    log_loss_before, log_loss_after
+        Mean of ``-log p(logged action)`` on held-out rows.
+    inverse_before, inverse_after
+        Mean weight of a uniform policy.
+    reliability_before, reliability_after
+        Reliability curves, where the whole distribution is known.
+    after
+        The tests once more, of the repaired propensities; those as given are ``evaluation.propensity``.
+    estimates
+        The recommended estimates by either.
+    note
+        What was done, in a sentence.
+    """
+
+    kept: bool
+    terms: tuple[str, ...]
+    p_value: float
+    log_loss_before: float
+    log_loss_after: float
+    inverse_before: float
+    inverse_after: float
+    reliability_before: Reliability | None
+    reliability_after: Reliability | None
+    after: PropensityReport | None
+    estimates: tuple[RepairedEstimate, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mended:
+    """A log before and after the repair of its propensities, with the tests of both.
+
+    Attributes
+    ----------
+    log, report
+        What estimates are to use; the verdict says that the propensities were repaired.
+    given, given_report
+        As they were.
+    """
+
+    log: LoggedBandit
+    report: PropensityReport
+    given: LoggedBandit
+    given_report: PropensityReport
+    found: RepairedPropensity
+
+
+def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, seed: int) -> Mended:
+    """Test the logged propensities of a log, and repair them if they need it."""
+    report = propensity_report(log, targets)
+    when: Literal["always", "helpful", "convincing"] = "always" if mode == "always" else "helpful" if report.wrong else "convincing"
+    found = repair_propensities(log, when=when, rng=seed)
+    made = found.attach(log)
+    after = report if found.kept else _after(propensity_report(made, targets), report, found)
+    return Mended(log=made, report=after, given=log, given_report=report, found=found)
+
+
+def _after(after: PropensityReport, before: PropensityReport, found: RepairedPropensity) -> PropensityReport:
+    """Tests of repaired propensities, which are never beyond doubt."""
+    reason = f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing that the log does not show"
+    return replace(after, verdict=combine(Verdict(level="with care", reasons=(reason,)), after.verdict))
+
+
+def _fault(before: PropensityReport, found: RepairedPropensity) -> str:
+    if before.wrong:
+        places = ", ".join(before.regions[:3]) + (" and elsewhere" if len(before.regions) > 3 else "")
+        return f"fail their tests as given ({places}) and "
+    return f"{misfit(found)} and " if found.convincing else ""
+
+
+def misfit(found: RepairedPropensity) -> str:
+    """What held-out actions say against the given propensities."""
+    chance = "p < 0.001" if found.p_value < 0.001 else f"p = {found.p_value:.2g}"
+    return f"do not fit the logged actions ({chance})"
+
+
+def repair_of(mended: Mended, picked: Sequence[Measured], given: Mapping[str, Policy]) -> Repair:
+    """The record of a repair.
+
+    Parameters
+    ----------
+    picked
+        The recommended estimates.
+    given
+        From target to its samples with the propensities as given.
+    """
+    found = mended.found
+    return Repair(
+        kept=found.kept,
+        terms=found.terms,
+        p_value=found.p_value,
+        log_loss_before=found.log_loss_before,
+        log_loss_after=found.log_loss_after,
+        inverse_before=found.inverse_before,
+        inverse_after=found.inverse_after,
+        reliability_before=found.reliability_before,
+        reliability_after=found.reliability_after,
+        after=None if found.kept else mended.report,
+        estimates=() if found.kept else tuple(_estimate(one, given[one.target], mended.log.reward_names) for one in picked),
+        note=found.note,
+    )
+
+
+def _estimate(one: Measured, given: Policy, rewards: Sequence[str]) -> RepairedEstimate:
+    before = one.estimator.estimate(given.samples[rewards.index(one.reward)])
+    return RepairedEstimate(
+        target=one.target, reward=one.reward, estimator=one.estimate.name, before=before.value, after=one.estimate.value
+    )

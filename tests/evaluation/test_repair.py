@@ -1,0 +1,192 @@
+"""Repair as part of an evaluation: when it happens, that it helps, and that it is said."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.evaluation.recommend import pick
+from kwis.evaluation.repair import mend
+from kwis.targets import resolve_targets
+from tests.propensity.test_repair import drawn, softmax
+
+FAST = {"estimators": ["wis", "normalised-kernel-wis"], "interval": kwis.InfluenceInterval()}
+
+
+def shop(n: int = 1_500, seed: int = 0, power: float = 1.0) -> tuple[kwis.LoggedBandit, float]:
+    """A log whose distribution is given to some power, and the value of the target in its column ``new``."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    truth = softmax(x @ np.array([[1.0, 0.0, -1.0], [0.4, -0.6, 0.2]]))
+    action = drawn(truth, rng)
+    target = softmax(-0.2 * np.log(truth))
+    means = 0.5 + 0.3 * np.tanh(x[:, :1] * np.array([1.0, 0.0, -1.0]))
+    reward = means[np.arange(n), action] + 0.1 * rng.normal(size=n)
+    given = softmax(power * np.log(truth))
+    table = {"x": x, "action": action, "reward": reward, "p": given, "new": target}
+    log = kwis.read_log(table, context="x", propensity="p", actions=[0, 1, 2])
+    return log, float((target * means).sum(axis=1).mean())
+
+
+@pytest.fixture(scope="module")
+def tempered() -> kwis.Evaluation:
+    return kwis.evaluate(shop(power=0.4)[0], "new", **FAST)
+
+
+def test_right_propensities_are_used_as_given_and_the_answer_says_nothing_of_repair():
+    log, _ = shop()
+    found, plain = (kwis.evaluate(log, "new", repair=mode, **FAST) for mode in ("auto", "never"))
+    assert found.repair is not None
+    assert found.repair.kept
+    assert found.repair.estimates == ()
+    assert plain.repair is None
+    assert repr(found) == repr(plain)
+    np.testing.assert_array_equal(found.weights["new"], plain.weights["new"])
+
+
+def test_wrong_propensities_are_repaired_and_estimates_come_nearer_to_the_truth():
+    errors = {"auto": 0.0, "never": 0.0}
+    for seed in range(4):
+        log, value = shop(seed=seed, power=0.4)
+        for mode in errors:
+            found = kwis.evaluate(log, "new", repair=mode, estimators="wis", interval=kwis.InfluenceInterval())
+            errors[mode] += abs(found.recommended["new"].row.estimate.value - value)
+    assert errors["auto"] < 0.5 * errors["never"]
+
+
+def test_before_and_after_are_both_there(tempered):
+    repair = tempered.repair
+    assert not repair.kept
+    assert repair.terms[0] == "scale"
+    assert repair.log_loss_after < repair.log_loss_before
+    assert repair.reliability_after.expected_calibration_error < repair.reliability_before.expected_calibration_error
+    assert tempered.propensity.wrong
+    assert not repair.after.wrong
+    (made,) = repair.estimates
+    row = tempered.recommended["new"].row
+    assert (made.target, made.reward, made.estimator) == ("new", "reward", row.estimator)
+    assert made.after == row.estimate.value
+    assert made.before != made.after
+
+
+def test_what_is_called_before_is_the_estimate_as_given():
+    log, _ = shop(power=0.4)
+    found = kwis.evaluate(log, "new", estimators="wis", interval=kwis.InfluenceInterval())
+    given = kwis.evaluate(log, "new", estimators="wis", interval=kwis.InfluenceInterval(), repair="never")
+    assert found.repair.estimates[0].before == given.rows[1].estimate.value
+
+
+def test_the_answer_says_so_in_words(tempered):
+    text = repr(tempered)
+    assert "Propensities were repaired\n" in text
+    assert "as given, passed as repaired" in text
+    assert "were repaired from the logged actions, which" in " ".join(text.split())
+    assert tempered.recommended["new"].row.verdict.level == "with care"
+    assert sum("held-out log loss" in line for line in text.splitlines()) == 1
+
+
+def test_json_keeps_it(tempered):
+    stored = json.loads(tempered.to_json())["repair"]
+    assert stored["kept"] is False
+    assert stored["after"]["verdict"]["level"] == "with care"
+    assert stored["estimates"][0]["before"] != stored["estimates"][0]["after"]
+
+
+def test_repaired_propensities_call_for_local_normalisation(tempered):
+    why = tempered.recommended["new"].why
+    assert tempered.recommended["new"].row.estimator == "normalised-kernel-wis"
+    assert "they were repaired from the logged actions" in why
+
+
+def test_the_rule_says_what_failed_and_what_was_done():
+    log, _ = shop(power=0.4)
+    mended = mend(log, resolve_targets(log, "new"), "auto", 0)
+    found = pick(("wis", "normalised-kernel-wis"), mended.report, None, mended)
+    assert found.why[0].startswith("the propensities fail their tests (")
+    assert found.why[1] == "they were repaired from the logged actions"
+    right, _ = shop()
+    kept = mend(right, resolve_targets(right, "new"), "auto", 0)
+    assert pick(("wis", "normalised-kernel-wis"), kept.report, None, kept).name == "wis"
+
+
+def test_always_repairs_and_never_does_not():
+    log, _ = shop(n=600)
+    assert not kwis.evaluate(log, "new", repair="always", **FAST).repair.kept
+    with pytest.raises(kwis.InputError, match=r"^`repair` must be one of auto, never, always, got 'often'$"):
+        kwis.evaluate(log, "new", repair="often", **FAST)
+
+
+def test_repair_that_was_asked_for_finds_no_fault_where_there_is_none():
+    found = kwis.evaluate(shop(n=600)[0], "new", repair="always", **FAST)
+    assert found.propensity.verdict.level == "trust"
+    assert found.repair.p_value > 0.05
+    assert not any("do not fit" in reason for reason in found.recommended["new"].why)
+    assert found.recommended["new"].row.verdict.reasons[0].startswith("propensities were repaired from the logged actions")
+
+
+def many_actions(n: int, k: int, *, whole: bool) -> kwis.LoggedBandit:
+    """Propensities that are far too even, of all actions or of the logged one; rows have weights and come in groups of two."""
+    rng = np.random.default_rng(k)
+    x = rng.normal(size=(n, 3))
+    truth = softmax(x @ rng.normal(size=(3, k)))
+    action = drawn(truth, rng)
+    given = softmax(0.2 * np.log(truth))
+    propensity = given if whole else given[np.arange(n), action]
+    table = {"x": x, "action": action, "reward": rng.random(n), "p": propensity, "new": np.full((n, k), 1 / k)}
+    table |= {"user": np.arange(n) // 2, "stands_for": rng.uniform(0.5, 2.0, n)}
+    return kwis.read_log(table, context="x", propensity="p", actions=range(k), group="user", row_weight="stands_for")
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("k", [2, 30])
+def test_any_number_of_actions_weighted_rows_and_groups_will_do(k, whole):
+    found = kwis.evaluate(many_actions(800, k, whole=whole), "new", **FAST)
+    assert not found.repair.kept
+    assert found.repair.log_loss_after < found.repair.log_loss_before
+    assert found.repair.inverse_after == pytest.approx(1, abs=0.25)
+    assert (found.repair.reliability_after is None) == (not whole and k > 2)  # of two actions one tells the other
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_log_too_small_to_tell_is_used_as_given(whole):
+    with pytest.warns(kwis.KwisWarning, match="only 12 rows"):
+        found = kwis.evaluate(many_actions(12, 3, whole=whole), "new", **FAST)
+    assert found.repair.kept
+    assert found.repair.note == "propensities were kept as given: the log is too small to test them"
+
+
+def test_every_target_is_shown_before_and_after():
+    log, _ = shop(power=0.4)
+    targets = {"new": "new", "flat": np.full((log.n, 3), 1 / 3)}
+    found = kwis.evaluate(log, targets, **FAST)
+    assert [made.target for made in found.repair.estimates] == ["new", "flat"]
+    assert found.rankings[0].places
+
+
+def test_the_call_that_makes_it_again_names_the_mode(tmp_path):
+    found = kwis.evaluate(shop(n=300)[0], "new", repair="never", **FAST)
+    assert found.settings.repair == "never"
+    assert "repair=&#x27;never&#x27;" in found.to_html(tmp_path / "report.html").read_text(encoding="utf-8").replace("&#39;", "&#x27;")
+
+
+def test_estimated_propensities_are_left_alone():
+    sample = kwis.sample_log(400, rng=1)
+    found = kwis.evaluate(sample.read(reward="click", propensity=None), "p_new", **FAST)
+    assert found.propensity.estimated
+    assert found.repair is None
+
+
+def test_a_scanned_log_cannot_always_be_repaired(tmp_path):
+    with pytest.raises(kwis.UnsupportedError, match=r"^`repair` must not be 'always' for a log that is scanned"):
+        kwis.evaluate(str(tmp_path), "new", repair="always")
+    with pytest.raises(kwis.InputError, match=r"^`repair` must be one of auto, never, always, got 'often'$"):
+        kwis.evaluate(str(tmp_path), "new", repair="often")
+
+
+def test_the_report_shows_both(tempered, tmp_path):
+    page = tempered.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+    for words in ("<h3>Repair</h3>", "As given", "As repaired", "Calibration after repair", "and repaired from its actions"):
+        assert words in page
