@@ -36,11 +36,7 @@ def pays(cells: int, columns: int, n: int, folds: int) -> bool:
 def kernel_products(points: Scaled, vectors: Floats) -> Floats:
     """``K @ vectors`` over the rows, all columns categorical."""
     lattice = Lattice.of(points.codes)
-    return sweeps.kernel_products(lattice, _costs(lattice, points.penalty), vectors)
-
-
-def _costs(lattice: Lattice, penalty: Floats) -> list[Floats]:
-    return [np.full(size, cost) for size, cost in zip(lattice.shape, penalty.tolist(), strict=True)]
+    return sweeps.kernel_products(lattice, list(points.penalty[:, None]), vectors)
 
 
 def _sums_by_distance(lattice: Lattice, mass: Floats) -> Floats:
@@ -125,9 +121,9 @@ class LatticeCV:
         return result
 
     def _feature_score(self, weight: Floats, penalty: Floats) -> Score:
-        found = sweeps.held_out_error(self.lattice, self.folds, weight, _costs(self.lattice, penalty))
-        # A level costs as much as its column's penalty, and d penalty / d log h = -2 penalty.
-        slopes = found.without_noise(np.array([slope.sum() for slope in found.slopes]), penalty, found.noise)
+        found = sweeps.held_out_error(self.lattice, self.folds, weight, list(penalty[:, None]))
+        # All levels of a column cost its penalty, and d penalty / d log h = -2 penalty.
+        slopes = found.without_noise(np.concatenate(found.slopes), penalty, found.noise)
         return Score(found.error, -2 * penalty * slopes)
 
 

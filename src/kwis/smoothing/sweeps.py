@@ -1,7 +1,8 @@
 """Products with a kernel that is one along each axis of a lattice, one sweep per axis.
 
 Between two levels ``y`` and ``z`` of a column the kernel is 1 where they agree and ``exp(-(cost_y + cost_z) / 2)`` where they do not: a
-diagonal plus a product of a column and a row, so that multiplying by it takes two looks at every cell.
+diagonal plus a product of a column and a row, so that multiplying by it takes two looks at every cell. The costs of a column are one number
+per level, or a single one for all.
 """
 
 from __future__ import annotations
@@ -94,28 +95,35 @@ class Sweep:
         new += self.out * _along(self.into, view)
 
     def backward(self, adjoint: Floats, values: Floats) -> tuple[Floats, Floats]:
-        """Adjoint before the sweep, and the derivative with respect to the cost of each level; shifts cancel in every ratio of sums."""
+        """Adjoint before the sweep, and the derivative with respect to the costs; shifts cancel in every ratio of sums."""
         view = values.reshape(-1, *self.line)
         above = adjoint.reshape(view.shape)
         here = self.stay * above
         reached, reaching = _along(self.out, above), _along(self.into, view)
         # All terms vanish with the kernel: a difference of the sweep's result and its diagonal would leave rounding errors behind.
-        slope = np.exp(-self.cost[:, 0]) * _by_level(here, view)
-        slope -= 0.5 * (_by_level(self.out * above, reaching) + _by_level(self.into * view, reached))
+        slope = np.exp(-self.cost[:, 0]) * self._by_cost(here, view)
+        if self.cost.size == 1:  # then both sums below are the same
+            slope -= np.vdot(reached, reaching)
+        else:
+            slope -= 0.5 * (self._by_cost(self.out * above, reaching) + self._by_cost(self.into * view, reached))
         here *= self.left
         here += self.into * reached
         return here, slope
 
+    def _by_cost(self, a: Floats, b: Floats) -> Floats:
+        """Sums of ``a * b`` by the level they belong to, or over all where one cost serves all levels."""
+        if self.cost.size == 1:
+            return np.array([np.vdot(a, b)])
+        return np.einsum("bkzj,bkzj->z", a, np.broadcast_to(b, a.shape))
+
 
 def _along(factor: Floats, view: Floats) -> Floats:
     """Sums of ``factor * view`` over the levels of each line."""
+    if factor.size == 1:
+        return factor * view.sum(axis=-2, keepdims=True)
     if factor.shape[-1] == 1 and factor.ndim == 2:
         return np.einsum("z,bkzj->bkj", factor[:, 0], view)[..., None, :]
     return (factor * view).sum(axis=-2, keepdims=True)
-
-
-def _by_level(a: Floats, b: Floats) -> Floats:
-    return np.einsum("bkzj,bkzj->z", a, np.broadcast_to(b, a.shape))
 
 
 def sweeps(lattice: Lattice, costs: Sequence[Floats], occupied: Floats) -> list[Sweep]:
