@@ -30,7 +30,7 @@ def bootstrap_kernel_wis(settings: Settings) -> list[Line]:
         return np.array([yardstick.kernel_wis(log.context[rows], log.weight[rows], log.reward[rows], BANDWIDTH) for rows in draws])
 
     ours(0)
-    mine, theirs = interleaved(settings.rounds(3), ours, plain)
+    mine, theirs = interleaved(settings.rounds(), ours, plain)
     spread = np.std(theirs.result)
     # Means of two independent bootstraps.
     gap = abs(mine.result.distribution.mean() - theirs.result.mean()) / (spread * np.sqrt(1 / replicates + 1 / loops))
@@ -40,7 +40,7 @@ def bootstrap_kernel_wis(settings: Settings) -> list[Line]:
             ours=mine.median / replicates,
             theirs=theirs.median / loops,
             ratio=theirs.over(mine, per=loops / replicates),
-            rounds=settings.rounds(3),
+            rounds=settings.rounds(),
             check=Check("means of both distributions, in Monte-Carlo errors", gap, 4.0),
             floor=None if settings.quick else 300,
             goal=None if settings.quick else 600,
@@ -83,7 +83,7 @@ def _against_scipy(settings: Settings, log, estimator, columns, statistic, *, ve
         )
 
     ours(0)
-    mine, other = interleaved(settings.rounds(3), ours, theirs)
+    mine, other = interleaved(settings.rounds(), ours, theirs)
     low, high = other.result.confidence_interval
     gap = max(abs(mine.result.low - low), abs(mine.result.high - high)) / (high - low)
     return Line(
@@ -91,7 +91,7 @@ def _against_scipy(settings: Settings, log, estimator, columns, statistic, *, ve
         ours=mine.median,
         theirs=other.median,
         ratio=other.over(mine),
-        rounds=settings.rounds(3),
+        rounds=settings.rounds(),
         against="scipy.stats.bootstrap",
         check=Check("ends of the intervals, in widths", gap, 0.15),
     )
