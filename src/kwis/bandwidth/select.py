@@ -110,18 +110,20 @@ class Problem:
         return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search))
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
-        """L-BFGS-B from every start: first where evaluations are cheap, then with what is left of the cap where they are exact."""
+        """L-BFGS-B from every start where evaluations are cheap, then from the best end, with what its start left of the cap, exactly."""
         scales = self._scales(starts.ndim > 1)
         rough, exact = search.plan.locate, search.plan.finish
         search.starts = len(starts)
+        left = []
         for number, start in enumerate(starts):
-            search.start = number
-            end: Bandwidth = np.atleast_1d(start)
-            stop = search.evaluations + cap
-            for how in (exact,) if rough is exact else (rough, exact):
-                left = max(stop - search.evaluations, 1)
-                end = descend_from(search, np.atleast_1d(end), how, Route(scales, False, left))
+            search.start, before = number, search.evaluations
+            end = descend_from(search, np.atleast_1d(start), rough, Route(scales, False, cap))
+            left.append(max(cap - (search.evaluations - before), 1))
             search.ends.append((end, search.score(end, exact).value))
+        if rough is not exact:
+            search.start = best = min(range(len(starts)), key=lambda number: search.ends[number][1])
+            end = descend_from(search, np.atleast_1d(search.ends[best][0]), exact, Route(scales, False, left[best]))
+            search.ends[best] = end, search.score(end, exact).value
 
     def _per_feature(self, search: Search, cap: int) -> None:
         """Locate minima from the shared optimum and from every start along both routes, then finish the best one along both, exactly.
