@@ -7,10 +7,10 @@ import pytest
 import kwis
 from kwis.diagnostics import MeanTest, PropensityReport
 from kwis.evaluation import Change
-from kwis.evaluation.recommend import disagreement, pick
+from kwis.evaluation.recommend import disagreement, pick, recommended
 from kwis.propensity import Finding, PropensityCheck
 
-ALL = (
+NAMES = (
     "vis",
     "truncated-vis",
     "wis",
@@ -23,6 +23,11 @@ ALL = (
     "doubly-robust-wis",
     "doubly-robust-normalised-kernel-wis",
 )
+ALL = dict.fromkeys(NAMES, 1.0)
+
+
+def errors(*names: str) -> dict[str, float]:
+    return dict.fromkeys(names, 1.0)
 
 
 def report(*, wrong=False, estimated=False, finding=None) -> PropensityReport:
@@ -42,14 +47,14 @@ def report(*, wrong=False, estimated=False, finding=None) -> PropensityReport:
 
 
 def test_propensities_without_fault_call_for_wis():
-    found = pick(ALL, report(), explained=0.02)
+    found = pick(ALL, report())
     assert (found.name, found.runner_up) == ("wis", "normalised-kernel-wis")
     assert "nothing speaks against the propensities" in found.why[0]
 
 
 @pytest.mark.parametrize("doubt", [{"wrong": True}, {"estimated": True}, {"finding": "rounded"}, {"finding": "constant"}])
 def test_propensities_in_doubt_call_for_local_normalisation(doubt):
-    found = pick(ALL, report(**doubt), explained=0.0)
+    found = pick(ALL, report(**doubt))
     assert (found.name, found.runner_up) == ("normalised-kernel-wis", "wis")
     assert "around each context" in found.why[-1]
 
@@ -63,24 +68,41 @@ def test_certain_rows_are_no_doubt_about_propensities():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "explained", "name"),
+    ("in_doubt", "model", "name"),
     [
-        (False, 0.3, "doubly-robust-wis"),
-        (False, 0.09, "wis"),
-        (True, 0.02, "doubly-robust-normalised-kernel-wis"),
-        (True, -0.1, "normalised-kernel-wis"),
-        (True, None, "normalised-kernel-wis"),
+        (False, 0.9, "doubly-robust-wis"),
+        (False, 1.0, "wis"),
+        (False, 1.1, "wis"),
+        (False, float("nan"), "wis"),
+        (True, 0.9, "doubly-robust-normalised-kernel-wis"),
+        (True, 1.1, "normalised-kernel-wis"),
     ],
 )
-def test_a_reward_model_has_to_be_good_enough(wrong, explained, name):
-    assert pick(ALL, report(wrong=wrong), explained).name == name
+def test_a_reward_model_has_to_make_the_standard_error_smaller(in_doubt, model, name):
+    weighting = name.removeprefix("doubly-robust-")
+    assert recommended({**ALL, f"doubly-robust-{weighting}": model}, in_doubt=in_doubt) == name
+
+
+def test_the_error_of_an_estimator_that_is_not_wanted_decides_nothing():
+    for in_doubt in (False, True):
+        first = recommended(ALL, in_doubt=in_doubt)
+        for name in NAMES:
+            if name not in (first, f"doubly-robust-{first}"):
+                assert recommended({**ALL, name: 1e-9}, in_doubt=in_doubt) == first
+
+
+def test_the_reason_says_what_the_model_brings():
+    words = "the reward model explains 30% of the held-out variance, so only what it leaves is weighted"
+    assert pick({**ALL, "doubly-robust-wis": 0.5}, report(), 0.3).why[-1] == f"{words}, with a smaller standard error"
+    assert pick(errors("doubly-robust-wis"), report(), 0.3).why[-1] == words
 
 
 def test_what_was_not_computed_is_replaced():
-    assert pick(("vis", "wis"), report(wrong=True)).name == "wis"
-    assert pick(("wis", "doubly-robust-wis", "normalised-kernel-wis"), report(wrong=True), 0.3).name == "normalised-kernel-wis"
-    assert pick(("vis", "truncated-vis"), report()).name == "truncated-vis"
-    alone = pick(("median",), report())
+    assert pick(errors("vis", "wis"), report(wrong=True)).name == "wis"
+    assert pick(errors("wis", "doubly-robust-wis", "normalised-kernel-wis"), report(wrong=True), 0.3).name == "normalised-kernel-wis"
+    assert pick(errors("doubly-robust-wis", "vis"), report()).name == "doubly-robust-wis"
+    assert pick(errors("vis", "truncated-vis"), report()).name == "truncated-vis"
+    alone = pick(errors("median"), report())
     assert (alone.name, alone.runner_up) == ("median", None)
 
 

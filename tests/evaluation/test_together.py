@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
+from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together, reweighted_together
 from kwis.intervals.draws import count_chunks
 
 N = 120
@@ -45,6 +45,21 @@ def test_a_family_done_together_equals_each_member_alone(estimator, mass, groupe
         assert estimate.effective_n == pytest.approx(alone.effective_n, rel=1e-12)
         np.testing.assert_allclose(estimate.influence, alone.influence, rtol=1e-9, atol=1e-9 * np.abs(alone.influence).max())
         np.testing.assert_allclose(values, job.estimator.resampled(job.sample, counts).values, rtol=1e-11)
+
+
+@pytest.mark.parametrize("estimator", [kwis.KernelWIS(1.0), kwis.KernelWIS(np.inf), kwis.StateWIS()])
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+def test_other_weights_done_together_equal_each_alone(estimator, scale):
+    samples = _samples(mass=True, grouped=False)
+    members = [estimator, replace(estimator, normalised=True), kwis.DoublyRobust(replace(estimator, normalised=True))]
+    jobs = [Job(member, sample) for member in members for sample in samples]
+    rng = np.random.default_rng(2)
+    weights = np.stack([samples[0].weight * scale * rng.uniform(0.5, 2, N), samples[0].weight], axis=1)
+    for job, values in zip(jobs, reweighted_together(jobs, weights), strict=True):
+        for weight, value in zip(weights.T, values, strict=True):
+            plain = kwis.WeightedSample(context=job.sample.context, weight=weight, reward=job.sample.reward, mass=job.sample.mass)
+            sample = kwis.PredictedSample(plain, predicted=job.sample.predicted, predicted_value=job.sample.predicted_value)
+            assert value == pytest.approx(job.estimator.estimate(sample).value, rel=1e-11)
 
 
 def test_a_family_shares_kernel_and_bandwidth_but_not_the_form():

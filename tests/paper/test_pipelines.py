@@ -10,6 +10,7 @@ import pytest
 import kwis
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
+from kwis.intervals.student import model_error
 from kwis.outcome import PredictedSample
 from kwis.paper import archive
 from kwis.paper.beyond import rule
@@ -117,6 +118,28 @@ def test_intervals_are_those_of_the_public_method(workshop: Workshop, cell: Cell
         ends = student(found[estimator.name], reward, whole)
         public = kwis.StudentInterval().interval(estimator, sample, 0.95)
         assert ends[3, :, _SET - 1] == pytest.approx([public.low, public.high], rel=1e-9), estimator.name
+
+
+def test_intervals_after_repair_have_its_error_added(workshop: Workshop, cell: Cell) -> None:
+    laboratory, repaired = workshop.laboratory, workshop.repair(Pair.of(cell))
+    found = main_pipelines(workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0))
+    bench, number = Bench.of(workshop, cell), _SET - 1
+    kernel = KernelWIS(2.0, normalised=True)
+    for estimator in (kwis.WIS(), DoublyRobust(kwis.WIS()), kernel, DoublyRobust(kernel)):
+        one = found[f"repaired-{estimator.name}"]
+        assert one.refits is not None
+        base = _samples(workshop, cell, repaired.test)
+        values = []
+        for propensity in repaired.refits[:, :, number]:
+            weight = bench.weight_from(np.repeat(propensity[:, None], bench.action.shape[1], axis=1))[:, number]
+            sample = WeightedSample(context=base.context, weight=weight, reward=base.reward)
+            values.append(estimator.estimate(PredictedSample(sample, predicted=base.predicted, predicted_value=base.predicted_value)).value)
+        np.testing.assert_allclose(one.refits[:, number], values, rtol=1e-10)
+        error = float(model_error(np.array(values)[:, None])[0])
+        public = kwis.StudentInterval(model_error=error).interval(estimator, base, 0.95)
+        whole = found["repaired-wis"] if estimator is kernel else None
+        assert student(one, bench.reward, whole)[3, :, number] == pytest.approx([public.low, public.high], rel=1e-9), estimator.name
+    assert found["wis"].refits is None
 
 
 def test_the_repair_learns_from_the_training_log_and_brings_the_propensities_closer(workshop: Workshop, cell: Cell) -> None:

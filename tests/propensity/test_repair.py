@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
+from kwis.propensity.choose import Splits, choose
 from kwis.propensity.gain import gain_p_value
+from kwis.propensity.material import Material, scores
 from kwis.propensity.multinomial import Scores, likelihood
-from kwis.propensity.repair import fit_repair
+from kwis.propensity.repair import TERMS, fit_repair
 from tests.reference import repair_twin as twin
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -225,3 +230,37 @@ def test_nonsense_is_refused_in_a_sentence(change: dict[str, object], message: s
     arguments: dict[str, object] = {"features": np.zeros((3, 1)), "action": np.arange(3), "given": np.full((3, 3), 1 / 3)}
     with pytest.raises(InputError, match=f"^{message}$"):
         fit_repair(**(arguments | change))  # type: ignore[arg-type]
+
+
+def test_a_repair_learnt_without_a_part_of_the_rows_is_the_regression_on_the_others() -> None:
+    features, action, truth = logger(500, 3, seed=4)
+    rows = Material(features=features, action=action, given=softmax(0.4 * np.log(truth)))
+    splits = Splits.of(rows, np.random.default_rng(0))
+    assert splits is not None
+    fitted = choose(splits, TERMS, np.random.default_rng(1)).fit(rows, np.random.default_rng(2))
+    labels = make_folds(500, 4, np.random.default_rng(3))
+    found = fitted.without(rows, 4, np.random.default_rng(3))
+    assert len(found) == 4
+    for number, one in enumerate(found):
+        part = rows.take(labels != number)
+        known = scores(fitted.terms, fitted.names, fitted.read, part.features, part.given)[0]
+        alone = likelihood(known, part.action, part.weight, free_scale=fitted.free_scale).fit(fitted.spread, tolerance=1e-13)
+        made, expected, whole = (
+            replace(fitted, coefficients=c).distribution(features, rows.given) for c in (one.coefficients, alone, fitted.coefficients)
+        )
+        assert gap(made, expected) < 0.03 * gap(whole, expected)
+
+
+def test_refits_come_with_a_repair_that_asks_for_them() -> None:
+    features, action, truth = logger(600, 3, seed=5)
+    given = softmax(0.4 * np.log(truth))
+    model, plain = fit_repair(features, action, given, parts=5), fit_repair(features, action, given)
+    np.testing.assert_array_equal(model.distribution(features, given), plain.distribution(features, given))
+    assert len(model.refits) == 5
+    assert plain.refits == ()
+    gaps = [gap(one.distribution(features, given), model.distribution(features, given)) for one in model.refits]
+    assert min(gaps) > 0
+    assert max(gaps) < 0.3 * gap(given, truth)
+    assert fit_repair(features, action, truth, parts=5).refits == ()
+    with pytest.raises(InputError, match=r"^`parts` must be"):
+        fit_repair(features, action, given, parts=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,18 @@ def test_no_row_is_repaired_by_a_model_that_saw_it() -> None:
     np.testing.assert_array_equal(found.folds, again.folds)
     np.testing.assert_allclose(found.distribution[row], again.distribution[row], atol=1e-6)
     assert np.abs(found.distribution - again.distribution).max() > 1e-6
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_refits_say_of_all_rows_what_each_model_says(whole: bool) -> None:
+    log, _ = whole_log(power=0.4, n=600)
+    log = log if whole else replace(log, behaviour=None)
+    found = repair_propensities(log, when="always")
+    assert found.refits.shape == (600, 5)
+    np.testing.assert_array_equal(found.refits[np.arange(600), found.folds], found.logged)
+    assert (found.refits.std(axis=1) > 0).all()
+    assert found.refits.std(axis=1).mean() < 0.1 * found.refits.mean()  # a fifth of the rows changes little
+    assert repair_propensities(whole_log()[0]).refits.shape == (1_500, 0)
 
 
 def test_whole_groups_share_a_fold() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
-from kwis.estimators.local import locally_normalised, whole_sums
+from kwis.estimators.local import LocalSums, locally_normalised, whole_sums
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.kernels import RBF, Kernel, as_kernel
@@ -90,14 +90,16 @@ class KernelWIS:
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights divided by the kernel average of the weights around them."""
+        return locally_normalised(sample.weight, counts, self.sums(sample))
+
+    def sums(self, sample: WeightedSample) -> LocalSums:
+        """Sums around every row, weighted by the kernel."""
         from kwis.smoothing import kernel_products
 
         bandwidth = self._bandwidth(sample)
         if np.isinf(bandwidth).all():
-            return locally_normalised(sample.weight, counts, whole_sums)
-        return locally_normalised(
-            sample.weight, counts, lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
-        )
+            return whole_sums
+        return lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
 
     def _bandwidth(self, sample: WeightedSample) -> Bandwidth:
         return check.bandwidth(self.bandwidth, sample.context.shape[1])

@@ -41,7 +41,11 @@ class StateWIS:
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights divided by the mean weight of their state."""
-        return locally_normalised(sample.weight, counts, sums_by_state(state_codes(sample.context)))
+        return locally_normalised(sample.weight, counts, self.sums(sample))
+
+    def sums(self, sample: WeightedSample) -> LocalSums:
+        """Sums over the rows of the same state."""
+        return sums_by_state(state_codes(sample.context))
 
 
 def state_codes(context: Floats) -> Ints:

@@ -19,7 +19,7 @@ from kwis.evaluation.assemble import logging_rows, recommendations_of, target_ro
 from kwis.evaluation.caveats import lone_share, verdicts_of
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
-from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows
+from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
 from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, pick
@@ -237,10 +237,8 @@ class _Run:
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
-        names: dict[tuple[str, str], list[str]] = {}
-        for one in measured:
-            names.setdefault((one.target, one.reward), []).append(one.estimate.name)
-        return {key: pick(found, report, explained.get(key[1]), self.ready.mended) for key, found in names.items()}
+        picks = std_errors_of(measured).items()
+        return {key: pick(found, report, explained.get(key[1]), self.ready.mended) for key, found in picks}
 
     def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
         found: list[Path] = []

@@ -1,12 +1,14 @@
 """Which interval each estimate gets, and the intervals of differences, from what was measured together.
 
-By default Student intervals from the influence function, which cover with few rows and heavy weights and need no resampling.
+By default Student intervals from the influence function, which cover with few rows and heavy weights and need no resampling. Where
+propensities were repaired, these and influence intervals have the error of the repair added to their own: how far estimates are apart if
+the repair is learnt without one part of the log or another.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -18,6 +20,7 @@ from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval, endpoints
+from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints
 
@@ -51,27 +54,30 @@ class Intervals:
         if one.resampled is not None:
             kind = self.method.method if isinstance(self.method, Bootstrap) else "bca"
             return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
+        repaired = "" if one.refitted is None else ", with the error of the repair"
         if isinstance(self.method, InfluenceInterval):
-            return "influence function"
+            return f"influence function{repaired}"
         if self.method is None or isinstance(self.method, StudentInterval):
-            return "Student's, from the influence function"
+            return f"Student's, from the influence function{repaired}"
         return type(self.method).__name__
 
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
-        return self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator)
+        return self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, repair_error(one))
 
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        return self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator)
+        return self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b))
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
 
-    def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any) -> Interval:
+    def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any, added: float) -> Interval:
+        if added and not (self.method is None or isinstance(self.method, StudentInterval | InfluenceInterval)):
+            self._note(f"{type(self.method).__name__} takes repaired propensities for right ones; the default adds the error of the repair")
         fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
         value, influence = estimate.value, estimate.influence
         if influence is not None and drawn is not None:
@@ -82,7 +88,9 @@ class Intervals:
                 name = f"bootstrap-{self.method.method if isinstance(self.method, Bootstrap) else 'bca'}"
                 return Interval(low=low, high=high, level=self.level, value=value, method=name, distribution=kept, bandwidth=fixed)
         elif influence is not None and (self.method is None or isinstance(self.method, StudentInterval)):
-            return (self.method or _STUDENT).interval_of(estimate, estimator, sample, self.level)
+            method = self.method or _STUDENT
+            widened_by = math.hypot(method.model_error, added)
+            return replace(method, model_error=widened_by).interval_of(estimate, estimator, sample, self.level)
         elif self.method is not None and not isinstance(self.method, InfluenceInterval):
             try:
                 return self.method.interval(estimator, sample, self.level, self.seed)
@@ -90,7 +98,7 @@ class Intervals:
                 self._note(f"{type(self.method).__name__} does not apply to {estimator.name}, which has an influence interval: {refusal}")
         if influence is None:
             return Bootstrap().interval(estimator, sample, self.level, self.seed)
-        reach = NormalDist().inv_cdf((1 + self.level) / 2) * standard_error(influence, sample.group)
+        reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.hypot(standard_error(influence, sample.group), added)
         return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence", bandwidth=fixed)
 
     def _ends(self, values: Floats, value: float, influence: Floats, group: Ints | None) -> tuple[float, float]:
@@ -107,6 +115,15 @@ class Intervals:
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
             self.notes.append(sentence)
+
+
+def repair_error(a: Measured, b: Measured | None = None) -> float:
+    """Standard error that the repair of the propensities adds to an estimate, or to a difference of two."""
+    values = [one.refitted for one in (a, b) if one is not None and one.refitted is not None]
+    if not values:
+        return 0.0
+    apart = values[0] - values[1] if len(values) == 2 else values[0]
+    return float(model_error(apart[:, None])[0])
 
 
 def estimate_between(a: Estimate, b: Estimate) -> Estimate:

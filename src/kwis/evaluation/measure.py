@@ -17,7 +17,7 @@ from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.resampling import resamples
 from kwis.estimators.wis import WIS
 from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
+from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together, reweighted_together
 from kwis.intervals.draws import count_chunks
 from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Floats, Ints
@@ -29,10 +29,18 @@ SELECTION_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Policy:
-    """A policy to be estimated: one sample per reward, the same but for the reward."""
+    """A policy to be estimated: one sample per reward, the same but for the reward.
+
+    Attributes
+    ----------
+    refits
+        Where propensities were repaired, and per reward: the same sample with the propensities that a repair without each part of the
+        log would have given.
+    """
 
     name: str
     samples: tuple[WeightedSample, ...]
+    refits: tuple[tuple[WeightedSample, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,6 +53,8 @@ class Measured:
         With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its bandwidth was selected.
     resampled
         ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
+    refits, refitted
+        The sample as each refit of the repair weighs it, and the ``(F,)`` values that follow; None where nothing was repaired.
     """
 
     target: str
@@ -54,6 +64,8 @@ class Measured:
     sample: WeightedSample
     estimate: Estimate
     resampled: Floats | None = None
+    refits: tuple[WeightedSample, ...] = ()
+    refitted: Floats | None = None
 
 
 def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str]) -> list[Measured]:
@@ -81,7 +93,7 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             members = [other for other in range(index, len(jobs)) if family_of(jobs[other].estimator) == family]
             found = estimates_together([jobs[other] for other in members])
             done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
-    return [
+    return refitted(
         Measured(
             target=policy.name,
             reward=rewards[index % len(rewards)],
@@ -89,9 +101,25 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             asked=pairs[index][0],
             sample=job.sample,
             estimate=done[index],
+            refits=policy.refits[index % len(rewards)] if policy.refits else (),
         )
         for index, job in enumerate(jobs)
-    ]
+    )
+
+
+def refitted(measured: Iterable[Measured]) -> list[Measured]:
+    """The same with the values that each refit of the repair gives, where there are any."""
+    found = list(measured)
+    for batch in _batches(found, lambda one: bool(one.refits)):
+        first = found[batch[0]]
+        if family_of(first.estimator) is None:
+            values = [np.array([first.estimator.estimate(sample).value for sample in first.refits])]
+        else:
+            jobs = [Job(found[index].estimator, found[index].sample) for index in batch]
+            values = reweighted_together(jobs, np.stack([sample.weight for sample in first.refits], axis=1))
+        for index, made in zip(batch, values, strict=True):
+            found[index] = replace(found[index], refitted=made)
+    return found
 
 
 def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
@@ -120,6 +148,14 @@ def selection_rows(n: int, seed: int) -> Ints | None:
 def kernel_of(measured: Iterable[Measured], target: str) -> KernelWIS | None:
     """Kernel-WIS of a target with the bandwidth it used, if it took part."""
     return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, KernelWIS)), None)
+
+
+def std_errors_of(measured: Iterable[Measured]) -> dict[tuple[str, str], dict[str, float]]:
+    """From target and reward to the estimated standard errors by estimator."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for one in measured:
+        found.setdefault((one.target, one.reward), {})[one.estimate.name] = one.estimate.std_error
+    return found
 
 
 def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any]:

@@ -44,10 +44,9 @@ class Ready:
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
-        samples = tuple(weigh(self.log, target, j) for j in range(len(self.log.reward_names)))
-        if predictions:
-            samples = tuple(made.attach(sample, target) for made, sample in zip(predictions, samples, strict=True))
-        return Policy(name=target.name, samples=samples)
+        refits = () if self.mended is None else self.mended.found.refits.T
+        parts = [_samples(replace(self.log, propensity=column), target, predictions) for column in refits]
+        return Policy(name=target.name, samples=_samples(self.log, target, predictions), refits=tuple(zip(*parts, strict=True)))
 
     def repaired(self, mode: RepairMode) -> Ready:
         """The same with logged propensities tested and, if they need it, repaired."""
@@ -80,6 +79,13 @@ class Ready:
             )
             for j in range(len(log.reward_names))
         )
+
+
+def _samples(log: LoggedBandit, target: TargetPolicy, predictions: Sequence[PredictedRewards]) -> tuple[WeightedSample, ...]:
+    samples = tuple(weigh(log, target, j) for j in range(len(log.reward_names)))
+    if not predictions:
+        return samples
+    return tuple(made.attach(sample, target) for made, sample in zip(predictions, samples, strict=True))
 
 
 def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng: Seed = 0) -> Ready:

@@ -15,16 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from kwis.diagnostics import PropensityReport, combine, propensity_report
+from kwis.evaluation.intervals import repair_error
+from kwis.evaluation.measure import Measured, Policy
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
 from kwis.propensity import Reliability, RepairedPropensity, repair_propensities
 from kwis.results import Verdict
-
-if TYPE_CHECKING:
-    from kwis.evaluation.measure import Measured, Policy
 
 RepairMode = Literal["auto", "never", "always"]
 REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
@@ -32,13 +31,20 @@ REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairedEstimate:
-    """A recommended estimate with the propensities as given and as repaired; a bandwidth is that of the latter."""
+    """A recommended estimate with the propensities as given and as repaired; a bandwidth is that of the latter.
+
+    Attributes
+    ----------
+    std_error
+        What the repair adds to the standard error of the latter, which its interval allows for.
+    """
 
     target: str
     reward: str
     estimator: str
     before: float
     after: float
+    std_error: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -157,7 +163,11 @@ def repair_of(mended: Mended, picked: Sequence[Measured], given: Mapping[str, Po
 
 
 def _estimate(one: Measured, given: Policy, rewards: Sequence[str]) -> RepairedEstimate:
-    before = one.estimator.estimate(given.samples[rewards.index(one.reward)])
     return RepairedEstimate(
-        target=one.target, reward=one.reward, estimator=one.estimate.name, before=before.value, after=one.estimate.value
+        target=one.target,
+        reward=one.reward,
+        estimator=one.estimate.name,
+        before=one.estimator.estimate(given.samples[rewards.index(one.reward)]).value,
+        after=one.estimate.value,
+        std_error=repair_error(one),
     )

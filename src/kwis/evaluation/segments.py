@@ -10,7 +10,7 @@ import numpy as np
 from kwis.diagnostics import combine, verdict, weight_diagnostics
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, influence_between
-from kwis.evaluation.measure import Measured, resample
+from kwis.evaluation.measure import Measured, refitted, resample
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.evaluation.split import Split
 from kwis.results import Verdict
@@ -39,7 +39,7 @@ class _Part:
     @classmethod
     def of(cls, rows: Ints, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals) -> _Part:
         seen = [one for one in entries if one.sample.weight[rows].any()]
-        here = [_within(one, rows) for one in (*logging.values(), *seen)]
+        here = refitted(_within(one, rows) for one in (*logging.values(), *seen))
         drawn = resample(here, intervals.resampled, intervals.replicates, intervals.seed)
         count = len(logging)
         return cls(rows=rows, targets=tuple(drawn[count:]), logging={one.reward: one for one in drawn[:count]})
@@ -56,7 +56,8 @@ class _Part:
 def _within(one: Measured, rows: Ints) -> Measured:
     sample = one.sample.take(rows)
     estimate = one.estimator.estimate(sample)
-    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None)
+    refits = tuple(made.take(rows) for made in one.refits)
+    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None, refits=refits)
 
 
 def _segments(parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict) -> Segments:

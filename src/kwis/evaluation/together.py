@@ -27,7 +27,7 @@ from kwis.estimators.state_wis import StateWIS
 from kwis.outcome.sample import with_predictions
 from kwis.results import Estimate
 from kwis.typing import Floats
-from kwis.weights import WeightedSample, effective_size
+from kwis.weights import WeightedSample, balanced, effective_size, safe_ratio
 
 
 def rule_of(estimator: Any) -> Any:
@@ -139,4 +139,21 @@ def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
             if isinstance(job.estimator, DoublyRobust):
                 values += DirectMethod().resampled(job.sample, counts).values
             found.append(values)
+        return found
+
+
+def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
+    """Values (F,) of all jobs had the rows the weights (n, F) instead: one pass, which is far quicker than one by one."""
+    sample = jobs[0].sample
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    columns, scales, place = _columns(jobs)
+    with np.errstate(all="ignore"):
+        total = float(mass.sum())
+        w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
+        around = rule_of(jobs[0].estimator).sums(sample)(np.column_stack([mass, mass[:, None] * w]))
+        loads = np.einsum("ij,ib->jb", columns, mass[:, None] * safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape)))
+        found = []
+        for job, j in zip(jobs, place, strict=True):
+            values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), scales[j])
+            found.append(values + (DirectMethod().estimate(job.sample).value if isinstance(job.estimator, DoublyRobust) else 0.0))
         return found

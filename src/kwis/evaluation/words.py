@@ -110,6 +110,7 @@ def _repair_lines(evaluation: Evaluation) -> Iterable[str]:
     for made in repair.estimates:
         digits = decimals(row.interval.width for row in evaluation.rows if row.reward == made.reward and row.recommended)
         values = f"{number(made.before, digits)} as given, {number(made.after, digits)} as repaired"
+        values += f" (the repair adds a standard error of {number(made.std_error, digits + 1)})"
         yield wrapped(f"{made.target}, {made.reward}, by {made.estimator}: {values}", "  - ")
 
 

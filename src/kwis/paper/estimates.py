@@ -50,6 +50,8 @@ class Influenced:
         ``(n, test_sets)`` weights applied to the rewards; None where all rows count alike.
     normalised, shifted
         Whether the estimate divides by their sum, and whether something was added to it.
+    refits
+        ``(parts, test_sets)`` values by each refit of the repair that the weights come from; None without one.
     """
 
     value: Floats
@@ -58,6 +60,7 @@ class Influenced:
     normalised: bool = False
     shifted: bool = False
     kernel_average: float | None = None
+    refits: Floats | None = None
 
     @property
     def estimates(self) -> TestSetEstimates:

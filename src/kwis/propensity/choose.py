@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,19 +24,41 @@ _ROWS_FOR_ONE_SPLIT = 6_000
 ROWS_TO_CHOOSE = 12_000
 _ROWS_TO_FIT = 60_000
 _LEAST_DRAWS = 20
+_REFIT_TOLERANCE = 1e-7  # a part of the rows moves the loss by far more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
-    """A regression ready to be applied to any rows."""
+    """A regression ready to be applied to any rows.
+
+    Attributes
+    ----------
+    free_scale, spread
+        What it was fitted with, so that it can be fitted again.
+    """
 
     terms: Terms
     names: tuple[str, ...]
     read: Given
     coefficients: Coefficients
+    free_scale: bool
+    spread: Floats
 
     def distribution(self, features: Floats, given: Floats) -> Floats:
         return scores(self.terms, self.names, self.read, features, given)[0].distribution(self.coefficients)
+
+    def without(self, rows: Material, parts: int, rng: np.random.Generator) -> tuple[Fitted, ...]:
+        """The same learnt from the rows without each of so many parts of them, terms and spreads held."""
+        part = rows.sampled(_ROWS_TO_FIT, rng)
+        labels = make_folds(part.n, min(parts, part.draws), rng, part.group)
+        known = scores(self.terms, self.names, self.read, part.features, part.given)[0]
+        found = []
+        for number in range(int(labels.max()) + 1):
+            kept = labels != number
+            learner = likelihood(known.take(kept), part.action[kept], part.weight[kept], free_scale=self.free_scale)
+            made = learner.fit(self.spread, self.coefficients, tolerance=_REFIT_TOLERANCE)
+            found.append(replace(self, coefficients=made))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +111,7 @@ class Chosen:
         known, sizes = scores(made, names, read, part.features, part.given)
         spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
         fitted = likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
-        return Fitted(terms=made, names=names, read=read, coefficients=fitted)
+        return Fitted(terms=made, names=names, read=read, coefficients=fitted, free_scale=self.free_scale, spread=spread)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ Do no harm: the repair is used only if it makes held-out actions more likely by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kwis import _validation as check
@@ -46,6 +46,9 @@ class RepairModel:
         Factor of the given log-probabilities: below 1 they were too sure of themselves, above 1 not sure enough.
     note
         What was done, in a sentence.
+    refits
+        The same repair learnt without one part of the rows and another, if that was asked for and anything was repaired: how far
+        estimates with them are apart is the error that the repair adds, see :func:`kwis.intervals.student.model_error`.
     """
 
     kept: bool
@@ -55,6 +58,7 @@ class RepairModel:
     log_loss_after: float
     scale: float
     note: str
+    refits: tuple[RepairModel, ...] = field(default=(), repr=False)
     _fitted: Fitted | None = field(default=None, repr=False)
 
     def distribution(self, features: ArrayLike, given: ArrayLike) -> Floats:
@@ -73,6 +77,7 @@ def fit_repair(
     mass: ArrayLike | None = None,
     group: Any = None,
     always: bool = False,
+    parts: int = 0,
     rng: Seed = 0,
 ) -> RepairModel:
     """Learn from the logged actions how to repair given propensities, if they need it.
@@ -89,16 +94,21 @@ def fit_repair(
         How many interactions each row stands for; rows to be held out together.
     always
         Whether to repair even if the given propensities pass the test.
+    parts
+        Learn the repair again without each of so many parts of the rows; 0: do not.
     """
     rows = material(features, action, given, mass, group)
     wanted = known_terms(terms)
     generator = check.generator(rng)
+    count = check.whole(parts, "parts", 2) if parts else 0
     with engine(1):
         splits = Splits.of(rows, generator)
         chosen = None if splits is None else choose(splits, wanted, generator)
         repaired = chosen is not None and chosen.used_when("always" if always else "convincing")
         fitted = chosen.fit(rows, generator) if chosen is not None and repaired else None
-    return described(chosen, repaired=fitted is not None, fitted=fitted)
+        refits = fitted.without(rows, count, generator) if fitted is not None and count else ()
+    model = described(chosen, repaired=fitted is not None, fitted=fitted)
+    return replace(model, refits=tuple(replace(model, scale=one.coefficients.scale, _fitted=one) for one in refits))
 
 
 def known_terms(terms: Sequence[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from kwis.typing import Floats, Ints, Seed
 
 ORIGIN = "repaired"
 """``propensity_origin`` of a log whose propensities were repaired."""
+_ROWS_AT_ONCE = 20_000  # a row takes a few kilobytes while its distribution is worked out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,6 +51,9 @@ class RepairedPropensity:
         Reliability curves, where the whole distribution is known.
     folds
         ``(n,)`` which fold each row was held out in; empty where nothing was repaired.
+    refits
+        ``(n, folds)`` propensity of the logged action by the model learnt without each fold, on all rows; no columns where nothing was
+        repaired. How far estimates with them are apart is the error that the repair adds.
     note
         What was done, in a sentence.
     """
@@ -66,6 +70,7 @@ class RepairedPropensity:
     reliability_before: Reliability | None
     reliability_after: Reliability | None
     folds: Ints
+    refits: Floats
     note: str
 
     @property
@@ -118,10 +123,11 @@ def _whole(
     splits = Splits.of(rows, rng)
     chosen = None if splits is None else choose(splits, terms, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
-    made = given
+    made: Floats = given
+    refits: Floats = np.zeros((rows.n, 0))
     if chosen is not None and chosen.used_when(when):
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
-        made = _cross_fitted(rows, chosen, labels, int(rng.integers(2**31)))
+        made, refits = _cross_fitted(rows, chosen, labels, int(rng.integers(2**31)))
     found = described(chosen, repaired=labels.size > 0)
     return RepairedPropensity(
         kept=found.kept,
@@ -136,38 +142,48 @@ def _whole(
         reliability_before=reliability(log, given),
         reliability_after=reliability(log, made),
         folds=read_only(labels),
+        refits=read_only(refits),
         note=found.note,
     )
 
 
-def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> Floats:
-    """``(n, K)`` distribution, each fold's from the rows of the others."""
-    made = np.empty_like(rows.given)
+def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> tuple[Floats, Floats]:
+    """``(n, K)`` distribution, each fold's from the rows of the others, and ``(n, folds)`` what each of the models says of all rows."""
+    count = int(labels.max()) + 1
+    made, refits = np.empty_like(rows.given), np.empty((rows.n, count))
 
     def fill(fold: int) -> None:
-        held = labels == fold
-        fitted = chosen.fit(rows.take(~held), np.random.default_rng([seed, fold]))
-        made[held] = fitted.distribution(rows.features[held], rows.given[held])
+        fitted = chosen.fit(rows.take(labels != fold), np.random.default_rng([seed, fold]))
+        for start in range(0, rows.n, _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            found = fitted.distribution(rows.features[part], rows.given[part])
+            refits[part, fold] = found[np.arange(len(found)), rows.action[part]]
+            held = labels[part] == fold
+            made[part][held] = found[held]
 
-    each_block(fill, range(int(labels.max()) + 1))
-    return made
+    each_block(fill, range(count))
+    return made, refits
 
 
 def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator) -> RepairedPropensity:
     rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group)
     whole = fit_logged(rows, given, when, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
-    made = given
+    made: Floats = given
+    refits: Floats = np.zeros((rows.n, 0))
     if not whole.kept:
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
-        made, seed = np.empty(rows.n), int(rng.integers(2**31))
+        refits, seed = np.empty((rows.n, int(labels.max()) + 1)), int(rng.integers(2**31))
 
         def fill(fold: int) -> None:
-            held = labels == fold
-            model = whole.refitted(rows.take(~held), given[~held], np.random.default_rng([seed, fold]))
-            made[held] = model.propensity(rows.features[held], rows.action[held], given[held])
+            others = labels != fold
+            model = whole.refitted(rows.take(others), given[others], np.random.default_rng([seed, fold]))
+            for start in range(0, rows.n, _ROWS_AT_ONCE):
+                part = slice(start, start + _ROWS_AT_ONCE)
+                refits[part, fold] = model.propensity(rows.features[part], rows.action[part], given[part])
 
-        each_block(fill, range(int(labels.max()) + 1))
+        each_block(fill, range(refits.shape[1]))
+        made = refits[np.arange(rows.n), labels]
     return RepairedPropensity(
         kept=whole.kept,
         terms=whole.terms,
@@ -181,6 +197,7 @@ def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: 
         reliability_before=None,
         reliability_after=None,
         folds=read_only(labels),
+        refits=read_only(refits),
         note=whole.note,
     )
 

@@ -13,7 +13,7 @@ from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import verdicts_of
 from kwis.evaluation.compare import changes_of, rankings_of
-from kwis.evaluation.measure import Measured
+from kwis.evaluation.measure import Measured, std_errors_of
 from kwis.evaluation.recommend import pick
 from kwis.evaluation.records import LOGGING_POLICY, Settings
 from kwis.streaming.accumulator import Accumulator
@@ -49,7 +49,6 @@ class Run:
         logged = [sides.ratio(LOGGING_POLICY, reward, "mean of the log", totals.log_mean(k)) for k, reward in enumerate(plan.rewards)]
         measured = sides.measured([*logged, *self._sides(sides, totals, states, kernels)])
         logging, rest = {one.reward: one for one in measured[: len(logged)]}, measured[len(logged) :]
-        names = list(dict.fromkeys(one.estimate.name for one in rest))
         report = self.sampled.report()
         diagnostics = self._diagnostics(totals, report)
         verdicts = verdicts_of(
@@ -58,7 +57,7 @@ class Run:
             {name: one.weights for name, one in diagnostics.items()},
             0.0 if states is None else states.lone,
         )
-        picks = {(target.name, reward): pick(names, report) for target in plan.targets for reward in plan.rewards}
+        picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
         bare = {key: _bare(one) for key, one in logging.items()}
         rows = (*logging_rows(bare, intervals), *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals))

@@ -12,7 +12,7 @@ import numpy as np
 
 from kwis.estimators import VIS
 from kwis.intervals import EmpiricalBernstein, IntervalMethod, LogarithmicSmoothing
-from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, student_ends
+from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
 from kwis.paper.beyond.columns import REPAIRED
 from kwis.paper.estimates import Influenced
 from kwis.paper.store import LEVELS
@@ -56,11 +56,13 @@ def _whole(found: Mapping[str, Influenced], name: str) -> Influenced | None:
 
 
 def student(one: Influenced, reward: Floats, whole: Influenced | None = None) -> Floats:
-    """Ends ``(levels, 2, test_sets)`` of Student intervals, bias-aware where ``whole`` is given."""
+    """Ends ``(levels, 2, test_sets)`` of Student intervals with the error of the repair, bias-aware where ``whole`` is given."""
     applied = np.ones_like(one.influence) if one.applied is None else one.applied
     shares = applied / applied.sum(axis=0)
     leverage = shares if one.normalised else np.full_like(shares, 1 / shares.shape[0])
     error = leave_one_out_error(one.influence, leverage)
+    if one.refits is not None:
+        error = np.hypot(error, model_error(one.refits))
     freedom = np.minimum(degrees_of_freedom(leverage), degrees_of_freedom(shares))
     bias: Floats | float = 0.0
     if whole is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kwis.estimators.local import LocalSums
+from kwis.evaluation.recommend import modelled
 from kwis.paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
 from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.estimates import Influenced, local_of, mean_of, ratio_of
@@ -15,6 +16,7 @@ from kwis.paper.grid import Cell
 from kwis.paper.pairs import Pairs
 from kwis.paper.simulate import Laboratory
 from kwis.typing import Bandwidth, Floats, Ints
+from kwis.weights import safe_ratio
 
 Found = dict[str, Influenced]
 
@@ -82,6 +84,25 @@ class Bench:
             "doubly-robust-wis": self.direct().plus(ratio_of(weight, residual)),
         }
 
+    def refitted(self, refits: Floats, sums: LocalSums) -> dict[str, Floats]:
+        """``(parts, test_sets)`` values of the estimators that repaired propensities are used with, by each refit of the repair.
+
+        Parameters
+        ----------
+        refits
+            ``(parts, n, test_sets)`` propensities of the logged actions.
+        """
+        weights = [self.weight_from(propensity) for propensity in refits]
+        around = sums(np.concatenate([np.ones((len(self.reward), 1)), *weights], axis=1))
+        near = np.split(around[:, 1:], len(weights), axis=1)
+        local = [safe_ratio(w * around[:, :1], np.broadcast_to(m, w.shape)) for w, m in zip(weights, near, strict=True)]
+        residual, direct = self.reward - self.predicted, self.value.mean(axis=0)
+        found = {}
+        for name, applied in (("wis", weights), ("normalised-kernel-wis", local)):
+            found[name] = np.array([ratio_of(one, self.reward).value for one in applied])
+            found[modelled(name)] = direct + np.array([ratio_of(one, residual).value for one in applied])
+        return found
+
     def local_estimates(self, weight: Floats, sums: LocalSums) -> Found:
         """Estimators with weights divided by their local mean."""
         (plain, normalised), (_, rest) = local_of(weight, [self.reward, self.reward - self.predicted], sums)
@@ -108,7 +129,11 @@ def main_pipelines(workshop: Workshop, cell: Cell, pairs: Pairs, bandwidths: Ban
     repaired = workshop.repair(Pair.of(cell))
     rows = laboratory.rows[1]
     given = _both(bench, bench.weight(laboratory.probabilities(cell.behaviour)[rows]), pairs.sums(bandwidths.given))
-    after = given if repaired.kept else _both(bench, bench.weight(repaired.test), pairs.sums(bandwidths.repaired))
+    after = given
+    if not repaired.kept:
+        sums = pairs.sums(bandwidths.repaired)
+        after = _both(bench, bench.weight(repaired.test), sums)
+        after |= {name: replace(after[name], refits=values) for name, values in bench.refitted(repaired.refits, sums).items()}
     truth = bench.global_estimates(bench.weight(laboratory.probabilities(cell.logging)[rows]))
     return {
         "direct-method": bench.direct(),

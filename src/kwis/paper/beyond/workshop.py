@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kwis.outcome.models import fit_rewards
 from kwis.paper import names
@@ -19,8 +20,13 @@ from kwis.paper.grid import Cell
 from kwis.paper.policies import Policy, chosen_probability
 from kwis.paper.simulate import Laboratory
 from kwis.smoothing.threads import each_block
-from kwis.typing import Floats
+from kwis.typing import Floats, Ints
 
+if TYPE_CHECKING:
+    from kwis.propensity.repair import RepairModel
+
+PARTS_LEFT_OUT = 5
+"""Parts of the training log that the repair is learnt again without."""
 _KEPT_PAIRS = 96  # of which a table of (n, K) probabilities is held
 
 
@@ -50,6 +56,9 @@ class Repaired:
         Of the test of fit.
     gain
         By how much the log loss fell on the training log, held out, per row.
+    refits
+        ``(parts, n, test_sets)`` propensities of the actions logged on the test sets, by the repair learnt without each part of the
+        training log; single precision will do for the error they tell. Empty where nothing was repaired.
     """
 
     train: Floats
@@ -58,6 +67,7 @@ class Repaired:
     p_value: float
     gain: float
     note: str
+    refits: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0, 0), dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,6 +104,7 @@ class Workshop:
                 self._repairs.move_to_end(one)  # the oldest go first
         for pair, _ in missing:
             # Tables and logs are shared and made on demand, which must not happen twice at once.
+            self._test_actions(pair)
             self.laboratory.log(pair.logging, 0)
             self.laboratory.probabilities(pair.behaviour)
         for one, repaired in zip(missing, each_block(lambda one: self._fit(*one), missing), strict=True):
@@ -126,11 +137,23 @@ class Workshop:
         given, (train, test) = laboratory.probabilities(pair.behaviour), laboratory.rows
         terms = TERMS if kind == "all" else REPAIRS[kind]
         action = laboratory.log(pair.logging, 0).action
-        model = fit_repair(laboratory.train_context, action, given[train], terms=terms, rng=self._seed(pair))
+        parts = PARTS_LEFT_OUT if kind == "all" else 0
+        model = fit_repair(laboratory.train_context, action, given[train], terms=terms, parts=parts, rng=self._seed(pair))
         if model.kept:
             return _repaired(model, given[train], given[test])
         at_train = model.distribution(laboratory.train_context, given[train])
-        return _repaired(model, at_train, model.distribution(laboratory.test_context, given[test]))
+        made = _repaired(model, at_train, model.distribution(laboratory.test_context, given[test]))
+        return replace(made, refits=self._refits(pair, model, given[test])) if parts else made
+
+    def _refits(self, pair: Pair, model: RepairModel, given: Floats) -> NDArray[np.float32]:
+        logged = self._test_actions(pair)
+        tables = [one.distribution(self.laboratory.test_context, given) for one in model.refits]
+        return np.stack([np.take_along_axis(table, logged, axis=1) for table in tables]).astype(np.float32)
+
+    def _test_actions(self, pair: Pair) -> Ints:
+        """``(n, test_sets)`` actions logged on the test sets."""
+        sets = range(1, self.laboratory.design.test_sets + 1)
+        return np.stack([self.laboratory.log(pair.logging, number).action for number in sets], axis=1)
 
     def _fit_logged(self, pair: Pair) -> Repaired:
         from kwis.propensity.repair_logged import fit_repair_logged
@@ -141,7 +164,7 @@ class Workshop:
         n_actions = laboratory.dataset.n_actions
         known = chosen_probability(given[train], action)
         model = fit_repair_logged(laboratory.train_context, action, known, n_actions, rng=self._seed(pair))
-        logged = [laboratory.log(pair.logging, number).action for number in range(1, laboratory.design.test_sets + 1)]
+        logged = self._test_actions(pair).T
         columns = [model.propensity(laboratory.test_context, taken, chosen_probability(given[test], taken)) for taken in logged]
         return _repaired(model, np.empty((0, 0)), np.stack(columns, axis=1))
 

@@ -53,6 +53,7 @@ def _estimates(evaluation: Evaluation, found: Repair) -> Table:
     for made in found.estimates:
         decimals = decimals_of(evaluation, made.reward)
         words = (Cell(made.target), Cell(made.reward), Cell(made.estimator))
-        rows.append((*words, number_cell(made.before, decimals), number_cell(made.after, decimals)))
-    columns = ("Policy", "Reward", "Estimator", "As given", "As repaired")
+        values = number_cell(made.before, decimals), number_cell(made.after, decimals), number_cell(made.std_error, decimals + 1)
+        rows.append((*words, *values))
+    columns = ("Policy", "Reward", "Estimator", "As given", "As repaired", "Error of the repair")
     return Table(caption="Recommended estimates before and after", columns=columns, rows=tuple(rows))
