@@ -29,6 +29,7 @@ from kwis.paper.simulate import Experiment, Laboratory
 from kwis.paper.store import LEVELS
 from kwis.results import BandwidthChoice
 from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats
 from kwis.weights import WeightedSample
 
@@ -38,7 +39,7 @@ WARM_KIND = "per-feature"
 WARM_EVALUATIONS = 60
 PLAIN_KIND = "per-feature-plain"
 PLAIN_EVALUATIONS = 600  # of all starts together
-_REPLICATES_PER_PRODUCT = 100  # bounds memory: test sets times this many columns at once
+_REPLICATES_PER_BLOCK = 25  # bounds memory: test sets times this many columns at once, in every thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,16 +125,15 @@ def bootstrap(experiment: Experiment, replicates: int, sums: Sums, bandwidth: Ba
     n = experiment.weight.shape[0]
     rules = resampled_plain(experiment, sums.states)
     local = sums.pairs.sums(bandwidth, single=True)
-    values: dict[str, list[Floats]] = {name: [] for name in (*PLAIN, *SHARED)}
-    for start in range(0, replicates, _REPLICATES_PER_PRODUCT):
-        counts = _draw_counts(n, min(_REPLICATES_PER_PRODUCT, replicates - start), rng)
-        for name, rule in rules.items():
-            values[name].append(rule(counts))
-        plain, ratio = resampled_local(experiment.weight, experiment.reward, local, counts)
-        values[SHARED[0]].append(plain)
-        values[SHARED[1]].append(ratio)
+
+    def block(counts: Floats) -> dict[str, Floats]:
+        found = {name: rule(counts) for name, rule in rules.items()}
+        return found | dict(zip(SHARED, resampled_local(experiment.weight, experiment.reward, local, counts), strict=True))
+
+    blocks = row_blocks(replicates, _REPLICATES_PER_BLOCK)
+    parts = each_block(block, [_draw_counts(n, rows.stop - rows.start, rng) for rows in blocks])
     tails = np.array([[(1 - level) / 2, (1 + level) / 2] for level in LEVELS])
-    return {name: np.quantile(np.concatenate(parts), tails, axis=0) for name, parts in values.items()}
+    return {name: np.quantile(np.concatenate([part[name] for part in parts]), tails, axis=0) for name in (*PLAIN, *SHARED)}
 
 
 def _draw_counts(n: int, replicates: int, rng: np.random.Generator) -> Floats:
