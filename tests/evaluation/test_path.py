@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.path import bandwidth_grid
+from kwis.evaluation.measure import Policy
+from kwis.evaluation.path import bandwidth_grid, paths_of
 
 
 def _estimate(evaluation, target, estimator, reward):
@@ -30,6 +31,29 @@ def test_a_path_meets_the_estimates_at_both_ends_and_where_it_was_chosen(evaluat
         assert path.values[-1] == pytest.approx(_estimate(evaluation, path.target, "wis", path.reward).value, rel=1e-11)
         assert (path.lows < path.values).all()
         assert (path.values < path.highs).all()
+
+
+@pytest.mark.parametrize(("n", "kernel"), [(150, "rbf"), (700, "rbf"), (150, "laplace")])
+def test_every_point_of_a_path_is_the_estimate_at_its_bandwidth(n, kernel):
+    rng = np.random.default_rng(6)
+    context = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 2, n)])
+    samples = tuple(
+        kwis.WeightedSample(
+            context=context,
+            weight=rng.exponential(size=n) * (rng.random(n) > 0.2),
+            reward=size * rng.normal(size=n),
+            categorical=2,
+            group=rng.integers(0, n // 2, n),
+            mass=rng.uniform(0.5, 2, n),
+        )
+        for size in (1.0, 1e200)
+    )
+    chosen = kwis.KernelWIS(1.3, kernel=kernel)
+    for sample, path in zip(samples, paths_of(Policy(name="new", samples=samples), chosen, ["a", "b"], 0.95, None), strict=True):
+        for h, value, high in zip(path.bandwidths[1:-1], path.values[1:-1], path.highs[1:-1], strict=True):
+            alone = kwis.KernelWIS(h, kernel=kernel, normalised=True).estimate(sample)
+            assert value == pytest.approx(alone.value, rel=1e-9)
+            assert high - value == pytest.approx(1.959963984540054 * alone.std_error, rel=1e-7)
 
 
 def test_the_grid_has_the_chosen_bandwidth_once():

@@ -24,7 +24,8 @@ from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, pick
 from kwis.evaluation.records import Path
-from kwis.evaluation.repair import REPAIR_MODES, Repair, RepairMode, repair_of
+from kwis.evaluation.refit import refitted
+from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.segments import segments_by
 from kwis.evaluation.split import Split, splits_by
@@ -149,7 +150,7 @@ class _Run:
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
         predictions = self._predictions()
-        policies = self._policies(ready, predictions)
+        policies = [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
         measured, logging = self._measured(policies)
         report = ready.report()
         diagnostics = self._diagnostics(policies, measured, report)
@@ -170,7 +171,7 @@ class _Run:
             recommendations=recommendations_of(picks, rows, changes, measured, intervals),
             diagnostics=diagnostics,
             propensity=report if ready.mended is None else ready.mended.given_report,
-            repair=self._repair(entries, predictions),
+            repair=None if ready.mended is None else repair_of(ready.mended, entries),
             rankings=rankings_of(entries, logging, rows, chosen, intervals),
             paths=paths,
             segments=segments,
@@ -181,16 +182,6 @@ class _Run:
         )
         self.steps("done")
         return found
-
-    def _policies(self, ready: Ready, predictions: Sequence[PredictedRewards]) -> list[Policy]:
-        return [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
-
-    def _repair(self, entries: Sequence[Measured], predictions: Sequence[PredictedRewards]) -> Repair | None:
-        mended = self.ready.mended
-        if mended is None:
-            return None
-        given = [] if mended.found.kept else self._policies(self.ready.as_given(), predictions)
-        return repair_of(mended, entries, {policy.name: policy for policy in given})
 
     def _predictions(self) -> tuple[PredictedRewards, ...]:
         self.steps("predicting rewards")
@@ -206,7 +197,7 @@ class _Run:
         subset = selection_rows(ready.log.n, ready.seed)
         for target, policy in zip(ready.targets, policies, strict=True):
             self.steps(f"estimating {policy.name}")
-            measured += measure(policy, self.roster.of_target(target), rewards, subset)
+            measured += refitted(measure(policy, self.roster.of_target(target), rewards, subset))
         self.steps("resampling")
 
         def tick(done: int, total: int) -> None:
@@ -246,5 +237,5 @@ class _Run:
         for policy in policies:
             kernel = kernel_of(measured, policy.name)
             if kernel is not None and np.ndim(kernel.bandwidth) == 0:
-                found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows)
+                found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured)
         return tuple(found)

@@ -17,7 +17,7 @@ from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.resampling import resamples
 from kwis.estimators.wis import WIS
 from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together, reweighted_together
+from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
 from kwis.intervals.draws import count_chunks
 from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Floats, Ints
@@ -28,19 +28,31 @@ SELECTION_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Policy:
-    """A policy to be estimated: one sample per reward, the same but for the reward.
+class Reweighted:
+    """A sample with repaired propensities as others would weigh it.
 
     Attributes
     ----------
+    given
+        With the propensities as given.
     refits
-        Where propensities were repaired, and per reward: the same sample with the propensities that a repair without each part of the
-        log would have given.
+        With those that a repair without each part of the log would have brought.
     """
+
+    given: WeightedSample
+    refits: tuple[WeightedSample, ...]
+
+    def take(self, rows: Ints) -> Reweighted:
+        return Reweighted(given=self.given.take(rows), refits=tuple(sample.take(rows) for sample in self.refits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Policy:
+    """A policy to be estimated: one sample per reward, the same but for the reward; ``reweighted`` where propensities were repaired."""
 
     name: str
     samples: tuple[WeightedSample, ...]
-    refits: tuple[tuple[WeightedSample, ...], ...] = ()
+    reweighted: tuple[Reweighted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,8 +65,9 @@ class Measured:
         With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its bandwidth was selected.
     resampled
         ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
-    refits, refitted
-        The sample as each refit of the repair weighs it, and the ``(F,)`` values that follow; None where nothing was repaired.
+    reweighted, given, refitted
+        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with each refit of the repair;
+        None where nothing was repaired.
     """
 
     target: str
@@ -64,7 +77,8 @@ class Measured:
     sample: WeightedSample
     estimate: Estimate
     resampled: Floats | None = None
-    refits: tuple[WeightedSample, ...] = ()
+    reweighted: Reweighted | None = None
+    given: float | None = None
     refitted: Floats | None = None
 
 
@@ -93,7 +107,7 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             members = [other for other in range(index, len(jobs)) if family_of(jobs[other].estimator) == family]
             found = estimates_together([jobs[other] for other in members])
             done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
-    return refitted(
+    return [
         Measured(
             target=policy.name,
             reward=rewards[index % len(rewards)],
@@ -101,25 +115,10 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             asked=pairs[index][0],
             sample=job.sample,
             estimate=done[index],
-            refits=policy.refits[index % len(rewards)] if policy.refits else (),
+            reweighted=policy.reweighted[index % len(rewards)] if policy.reweighted else None,
         )
         for index, job in enumerate(jobs)
-    )
-
-
-def refitted(measured: Iterable[Measured]) -> list[Measured]:
-    """The same with the values that each refit of the repair gives, where there are any."""
-    found = list(measured)
-    for batch in _batches(found, lambda one: bool(one.refits)):
-        first = found[batch[0]]
-        if family_of(first.estimator) is None:
-            values = [np.array([first.estimator.estimate(sample).value for sample in first.refits])]
-        else:
-            jobs = [Job(found[index].estimator, found[index].sample) for index in batch]
-            values = reweighted_together(jobs, np.stack([sample.weight for sample in first.refits], axis=1))
-        for index, made in zip(batch, values, strict=True):
-            found[index] = replace(found[index], refitted=made)
-    return found
+    ]
 
 
 def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
@@ -184,13 +183,13 @@ def resample(
 
     The resamples are those of ``Bootstrap(replicates)`` with ``rng=seed``.
     """
-    batches = _batches(measured, wanted)
-    if not batches:
+    together = batches(measured, wanted)
+    if not together:
         return list(measured)
-    parts: dict[int, list[Floats]] = {index: [] for batch in batches for index in batch}
+    parts: dict[int, list[Floats]] = {index: [] for batch in together for index in batch}
     sample, done = measured[0].sample, 0
     for counts in count_chunks(sample.n, sample.group, replicates, np.random.default_rng(seed)):
-        for batch in batches:
+        for batch in together:
             jobs = [Job(measured[index].estimator, measured[index].sample) for index in batch]
             if family_of(jobs[0].estimator) is None:
                 found = [resamples(job.estimator, job.sample, counts).values for job in jobs]
@@ -204,14 +203,14 @@ def resample(
     return [replace(one, resampled=np.concatenate(parts[index])) if index in parts else one for index, one in enumerate(measured)]
 
 
-def _batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) -> list[list[int]]:
-    """Indices that are resampled together: those of one target and one family."""
-    batches: dict[Any, list[int]] = {}
+def batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) -> list[list[int]]:
+    """Indices of those to be worked out together: of one target and one family."""
+    found: dict[Any, list[int]] = {}
     for index, one in enumerate(measured):
         if wanted(one):
             family = family_of(one.estimator)
-            batches.setdefault(index if family is None else (one.target, family), []).append(index)
-    return list(batches.values())
+            found.setdefault(index if family is None else (one.target, family), []).append(index)
+    return list(found.values())
 
 
 def finite(resampled: Floats) -> Floats:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
+from kwis.estimators.influence import standard_error
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.state_wis import StateWIS
-from kwis.evaluation.measure import Policy
+from kwis.estimators.wis import WIS
+from kwis.evaluation.measure import Measured, Policy
 from kwis.evaluation.records import Path
-from kwis.evaluation.together import Job, estimates_together
+from kwis.kernels import Kernel
+from kwis.results import Estimate
 from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.ladder import kernel_products_along
 from kwis.typing import Floats, Ints
+from kwis.weights import WeightedSample, balanced, safe_ratio
 
 FULL_ROWS = 20_000
 """Up to this many rows a path uses all of them, above ``SUBSET_ROWS`` drawn at random."""
@@ -30,34 +36,80 @@ def path_rows(n: int, seed: int) -> Ints | None:
     return None if n <= FULL_ROWS else np.sort(np.random.default_rng(seed).choice(n, SUBSET_ROWS, replace=False))
 
 
-def paths_of(policy: Policy, estimator: KernelWIS, rewards: Sequence[str], level: float, rows: Ints | None) -> list[Path]:
-    """One path per reward, with influence intervals; ``estimator`` has the kernel and the bandwidth chosen."""
+def paths_of(
+    policy: Policy, estimator: KernelWIS, rewards: Sequence[str], level: float, rows: Ints | None, measured: Sequence[Measured] = ()
+) -> list[Path]:
+    """One path per reward, with influence intervals.
+
+    Parameters
+    ----------
+    estimator
+        With the kernel and the bandwidth chosen.
+    rows
+        Those to be used; None: all.
+    measured
+        What was measured on all rows; it may have the estimates at the bandwidth chosen.
+    """
     samples = policy.samples if rows is None else tuple(sample.take(rows) for sample in policy.samples)
     if not samples[0].weight.any():
         return []
     chosen = float(estimator.bandwidth)
     grid = bandwidth_grid(typical_distance(Geometry.of(samples[0].context, samples[0].categorical)), chosen, samples[0].n)
-    found = []
-    for bandwidth in grid:
-        rule = KernelWIS(bandwidth, kernel=estimator.kernel, normalised=True) if bandwidth > 0 else StateWIS(normalised=True)
-        found.append(estimates_together([Job(rule, sample) for sample in samples]))
+    known = {one.reward: one.estimate for one in measured if rows is None and _same(one, policy, estimator)}
+    found = [_along(sample, grid, estimator, known.get(reward)) for sample, reward in zip(samples, rewards, strict=True)]
     reach = NormalDist().inv_cdf((1 + level) / 2)
-    values = np.array([[one.value for one in row] for row in found])
-    errors = np.array([[one.std_error for one in row] for row in found])
     return [
         Path(
             target=policy.name,
             reward=reward,
             bandwidths=read_only(grid),
-            values=read_only(values[:, j]),
-            lows=read_only(values[:, j] - reach * errors[:, j]),
-            highs=read_only(values[:, j] + reach * errors[:, j]),
+            values=read_only(values),
+            lows=read_only(values - reach * errors),
+            highs=read_only(values + reach * errors),
             chosen=chosen,
             level=level,
             rows=samples[0].n,
         )
-        for j, reward in enumerate(rewards)
+        for reward, (values, errors) in zip(rewards, found, strict=True)
     ]
+
+
+def _same(one: Measured, policy: Policy, estimator: KernelWIS) -> bool:
+    return one.target == policy.name and bool(one.estimator == replace(estimator, normalised=True))
+
+
+def _along(sample: WeightedSample, grid: Floats, estimator: KernelWIS, known: Estimate | None) -> tuple[Floats, Floats]:
+    """Estimates and standard errors along the grid; ``known`` is that at the bandwidth of the estimator."""
+    at = {0.0: StateWIS(normalised=True).estimate(sample), math.inf: WIS().estimate(sample)}
+    at |= {} if known is None else {float(estimator.bandwidth): known}
+    values = np.array([at[h].value if h in at else math.nan for h in grid.tolist()])
+    errors = np.array([at[h].std_error if h in at else math.nan for h in grid.tolist()])
+    rest = np.array([h not in at for h in grid.tolist()])
+    values[rest], errors[rest] = _inside(sample, grid[rest], estimator.kernel)
+    return values, errors
+
+
+def _inside(sample: WeightedSample, bandwidths: Floats, kernel: Kernel) -> tuple[Floats, Floats]:
+    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.evaluation.together` for all of them at once."""
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    scale = int(np.frexp(np.abs(sample.reward).max())[1])  # products with rewards of at most 1 stay in range
+    reward, w = np.ldexp(sample.reward, -scale), balanced(sample.weight, float(mass.sum()))
+
+    def sums(first: Floats, second: Floats) -> Floats:
+        found = kernel_products_along(sample.context, bandwidths, kernel, sample.categorical, np.stack([first, second], axis=2))
+        return np.moveaxis(found, 2, 0)
+
+    with np.errstate(all="ignore"):
+        repeated = np.broadcast_to(mass, (bandwidths.size, sample.n))
+        near, near_weight = sums(repeated, repeated * w)
+        applied = safe_ratio(w * near, near_weight)
+        load = np.einsum("gi,i->g", applied, mass)
+        value = np.einsum("gi,i->g", applied, mass * reward) / load
+        surplus = applied * (reward - value[:, None])
+        pull, weight_pull = sums(mass * surplus / near, safe_ratio(mass * surplus, near_weight))
+        influence = (surplus + pull - w * weight_pull) * (mass * sample.n) / load[:, None]
+    errors = np.array([standard_error(row, sample.group) for row in influence])
+    return np.ldexp(value, scale), np.ldexp(errors, scale)
 
 
 def bandwidth_grid(typical: float, chosen: float, n: int) -> Floats:

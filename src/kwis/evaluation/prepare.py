@@ -11,7 +11,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis.diagnostics import PropensityReport, propensity_report
 from kwis.errors import InputError
-from kwis.evaluation.measure import Policy
+from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.records import LOGGING_POLICY
 from kwis.evaluation.repair import Mended, RepairMode, mend
 from kwis.logged import LoggedBandit
@@ -44,9 +44,13 @@ class Ready:
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
-        refits = () if self.mended is None else self.mended.found.refits.T
-        parts = [_samples(replace(self.log, propensity=column), target, predictions) for column in refits]
-        return Policy(name=target.name, samples=_samples(self.log, target, predictions), refits=tuple(zip(*parts, strict=True)))
+        samples = _samples(self.log, target, predictions)
+        if self.mended is None or self.mended.found.kept:
+            return Policy(name=target.name, samples=samples)
+        given = _samples(self.mended.given, target, predictions)
+        refits = [_samples(replace(self.log, propensity=column), target, predictions) for column in self.mended.found.refits.T]
+        others = (Reweighted(given=one, refits=tuple(parts)) for one, *parts in zip(given, *refits, strict=True))
+        return Policy(name=target.name, samples=samples, reweighted=tuple(others))
 
     def repaired(self, mode: RepairMode) -> Ready:
         """The same with logged propensities tested and, if they need it, repaired."""

@@ -13,13 +13,13 @@ Propensities that were estimated because the log has none are left alone: they f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from kwis.diagnostics import PropensityReport, combine, propensity_report
 from kwis.evaluation.intervals import repair_error
-from kwis.evaluation.measure import Measured, Policy
+from kwis.evaluation.measure import Measured
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
 from kwis.propensity import Reliability, RepairedPropensity, repair_propensities
@@ -135,16 +135,8 @@ def misfit(found: RepairedPropensity) -> str:
     return f"do not fit the logged actions ({chance})"
 
 
-def repair_of(mended: Mended, picked: Sequence[Measured], given: Mapping[str, Policy]) -> Repair:
-    """The record of a repair.
-
-    Parameters
-    ----------
-    picked
-        The recommended estimates.
-    given
-        From target to its samples with the propensities as given.
-    """
+def repair_of(mended: Mended, picked: Sequence[Measured]) -> Repair:
+    """The record of a repair, with the recommended estimates before and after."""
     found = mended.found
     return Repair(
         kept=found.kept,
@@ -157,17 +149,18 @@ def repair_of(mended: Mended, picked: Sequence[Measured], given: Mapping[str, Po
         reliability_before=found.reliability_before,
         reliability_after=found.reliability_after,
         after=None if found.kept else mended.report,
-        estimates=() if found.kept else tuple(_estimate(one, given[one.target], mended.log.reward_names) for one in picked),
+        estimates=() if found.kept else tuple(map(_estimate, picked)),
         note=found.note,
     )
 
 
-def _estimate(one: Measured, given: Policy, rewards: Sequence[str]) -> RepairedEstimate:
+def _estimate(one: Measured) -> RepairedEstimate:
+    assert one.given is not None
     return RepairedEstimate(
         target=one.target,
         reward=one.reward,
         estimator=one.estimate.name,
-        before=one.estimator.estimate(given.samples[rewards.index(one.reward)]).value,
+        before=one.given,
         after=one.estimate.value,
         std_error=repair_error(one),
     )

@@ -10,8 +10,9 @@ import numpy as np
 from kwis.diagnostics import combine, verdict, weight_diagnostics
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, influence_between
-from kwis.evaluation.measure import Measured, refitted, resample
+from kwis.evaluation.measure import Measured, resample
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
+from kwis.evaluation.refit import refitted
 from kwis.evaluation.split import Split
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
@@ -56,8 +57,8 @@ class _Part:
 def _within(one: Measured, rows: Ints) -> Measured:
     sample = one.sample.take(rows)
     estimate = one.estimator.estimate(sample)
-    refits = tuple(made.take(rows) for made in one.refits)
-    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None, refits=refits)
+    reweighted = None if one.reweighted is None else one.reweighted.take(rows)
+    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None, reweighted=reweighted)
 
 
 def _segments(parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict) -> Segments:

@@ -78,6 +78,12 @@ def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categ
     return blocked.kernel_products(geometry.scaled(bandwidth), kernel, vectors)
 
 
+def one_pass_per_bandwidth(geometry: Geometry, kernel: Kernel) -> bool:
+    """Whether products at several bandwidths have nothing to share but the contexts, as everywhere but in the compiled tiles."""
+    lattice = LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64)))
+    return lattice or not uses_compiled_tiles(geometry, kernel) or OneHot.of(geometry, 1) is not None
+
+
 def kernel_means(at: Floats, context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], weight: Floats) -> Floats:
     """Kernel average of ``weight`` over ``context`` around each row of ``at``."""
     both = Geometry.of(np.concatenate([context, at]), categorical)

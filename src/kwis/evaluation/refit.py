@@ -1,0 +1,30 @@
+"""What estimates would be with other propensities of a repaired log: as given, and as repaired without one part of the log or another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from kwis.evaluation.measure import Measured, batches
+from kwis.evaluation.together import Job, family_of, reweighted_together
+from kwis.typing import Floats
+
+
+def refitted(measured: Iterable[Measured]) -> list[Measured]:
+    """The same with values under each of these weights, where propensities were repaired; a family of estimators takes one pass."""
+    found = list(measured)
+    for batch in batches(found, lambda one: one.reweighted is not None):
+        for index, values in zip(batch, _values([found[index] for index in batch]), strict=True):
+            found[index] = replace(found[index], given=float(values[0]), refitted=values[1:])
+    return found
+
+
+def _values(members: list[Measured]) -> list[Floats]:
+    """Values as given, then by each refit; the members share target and family."""
+    assert members[0].reweighted is not None
+    samples = (members[0].reweighted.given, *members[0].reweighted.refits)
+    if family_of(members[0].estimator) is None:
+        return [np.array([members[0].estimator.estimate(sample).value for sample in samples])]
+    return reweighted_together([Job(one.estimator, one.sample) for one in members], np.stack([sample.weight for sample in samples], axis=1))
