@@ -51,7 +51,7 @@ def regret_table(results: Results) -> Table:
     return table_of(
         "regret",
         "What was recommended",
-        "Error of the pipeline recommended from the training log alone, and of the single one that is best in hindsight over the same "
+        "Error of the pipeline recommended, from each test set alone, and of the single one that is best in hindsight over the same "
         "experiments.",
         ("Setting", "N", "Recommended", "Best single", "Which", "Regret", "Picked most often"),
         lines,
@@ -60,7 +60,7 @@ def regret_table(results: Results) -> Table:
 
 def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Line:
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{NAMES.get(one, one)} {count / len(cells):.0%}" for one, count in list(chosen.items())[:3])
+    often = ", ".join(f"{NAMES.get(one, one)} {count / sum(chosen.values()):.0%}" for one, count in list(chosen.items())[:3])
     entries = (
         text(name),
         whole(found.n),

@@ -6,7 +6,7 @@ sample size if the weights are right, and belong to VIS.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -42,10 +42,11 @@ SHOWN = (
 """Estimators and methods of the table of intervals."""
 
 
-def intervals_of(found: Mapping[str, Influenced], reward: Floats, picked: str) -> tuple[tuple[str, str, Floats], ...]:
-    """Estimator, method and ends ``(levels, 2, test_sets)``; ``picked`` is the pipeline behind the recommended one."""
-    made = {name: student(found[name], reward, _whole(found, name)) for name in {*INTERVALS_OF[1:], picked}}
-    return tuple((name, STUDENT, made[picked if name == "recommended" else name]) for name in INTERVALS_OF)
+def intervals_of(found: Mapping[str, Influenced], reward: Floats, picked: Sequence[str]) -> tuple[tuple[str, str, Floats], ...]:
+    """Estimator, method and ends ``(levels, 2, test_sets)``; ``picked`` are the pipelines behind the recommended one, by test set."""
+    made = {name: student(found[name], reward, _whole(found, name)) for name in {*INTERVALS_OF[1:], *picked}}
+    made[INTERVALS_OF[0]] = np.stack([made[name][..., t] for t, name in enumerate(picked)], axis=-1)
+    return tuple((name, STUDENT, made[name]) for name in INTERVALS_OF)
 
 
 def _whole(found: Mapping[str, Influenced], name: str) -> Influenced | None:

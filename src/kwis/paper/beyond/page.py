@@ -123,7 +123,7 @@ def _choice(results: Results) -> list[str]:
     if not cells:
         return ["There are no recommendations in these results yet."]
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{NAMES.get(name, name)} ({count / len(cells):.0%})" for name, count in chosen.items())
+    often = ", ".join(f"{NAMES.get(name, name)} ({count / sum(chosen.values()):.0%})" for name, count in chosen.items())
     told = (
         f"Over {len(cells):,} experiments of {len(settings_of(results))} settings the recommended pipeline has a mean error of "
         f"{found.recommended:.4f}, the best single one in hindsight, {NAMES.get(found.name, found.name)}, {found.best:.4f}: a regret of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from kwis.paper.beyond.workshop import Pair, Workshop
 from kwis.paper.estimates import Influenced, local_of, mean_of, ratio_of
 from kwis.paper.grid import Cell
 from kwis.paper.pairs import Pairs
-from kwis.paper.simulate import Laboratory
 from kwis.typing import Bandwidth, Floats, Ints
 from kwis.weights import safe_ratio
 
@@ -23,14 +22,14 @@ Found = dict[str, Influenced]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """A cell on its workbench: what was logged on some rows, and what is predicted there; one column per log.
+    """A cell on its workbench: what was logged on the test rows, and what is predicted there; one column per test set.
 
     Attributes
     ----------
     evaluation, action, reward
-        ``(n, K)`` probabilities of the policy evaluated, and ``(n, logs)`` each of what was logged.
+        ``(n, K)`` probabilities of the policy evaluated, and ``(n, test_sets)`` each of what was logged.
     predicted, value
-        ``(n, logs)`` predicted reward of the logged action, and ``(n, 1)`` that of the policy evaluated.
+        ``(n, test_sets)`` predicted reward of the logged action, and ``(n, 1)`` that of the policy evaluated.
     """
 
     evaluation: Floats
@@ -41,19 +40,9 @@ class Bench:
 
     @classmethod
     def of(cls, workshop: Workshop, cell: Cell) -> Bench:
-        """The test sets of a cell."""
-        numbers = range(1, workshop.laboratory.design.test_sets + 1)
-        return cls._of(workshop.laboratory, cell, numbers, workshop.rewards(cell.logging).test)
-
-    @classmethod
-    def train(cls, workshop: Workshop, cell: Cell) -> Bench:
-        """The training log of a cell."""
-        return cls._of(workshop.laboratory, cell, [0], workshop.rewards(cell.logging).train)
-
-    @classmethod
-    def _of(cls, laboratory: Laboratory, cell: Cell, numbers: Sequence[int], expected: Floats) -> Bench:
-        logs = [laboratory.log(cell.logging, number) for number in numbers]
-        evaluation = laboratory.probabilities(cell.evaluation)[laboratory.rows[min(numbers[0], 1)]]
+        laboratory, expected = workshop.laboratory, workshop.rewards(cell.logging).test
+        logs = [laboratory.log(cell.logging, number) for number in range(1, laboratory.design.test_sets + 1)]
+        evaluation = laboratory.probabilities(cell.evaluation)[laboratory.rows[1]]
         action = np.stack([log.action for log in logs], axis=1)
         return cls(
             evaluation=evaluation,
@@ -64,11 +53,11 @@ class Bench:
         )
 
     def weight(self, behaviour: Floats) -> Floats:
-        """``(n, logs)`` weights for a behaviour ``(n, K)``."""
+        """``(n, test_sets)`` weights for a behaviour ``(n, K)``."""
         return self.weight_from(taken(behaviour, self.action))
 
     def weight_from(self, propensity: Floats) -> Floats:
-        """``(n, logs)`` weights for propensities of the logged actions ``(n, logs)``."""
+        """``(n, test_sets)`` weights for propensities of the logged actions ``(n, test_sets)``."""
         return taken(self.evaluation, self.action) / propensity
 
     def direct(self) -> Influenced:

@@ -1,23 +1,30 @@
-"""What the recommendation of :mod:`kwis.evaluation.recommend` picks for a cell, from its training log alone."""
+"""What the recommendation of :mod:`kwis.evaluation.recommend` picks on every test set of a cell, from that log alone."""
 
 from __future__ import annotations
 
-from kwis.evaluation import recommend
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kwis.evaluation.recommend import recommended
 from kwis.paper.beyond.columns import REPAIRED
-from kwis.paper.beyond.pipelines import Bench
-from kwis.paper.beyond.workshop import Pair, Workshop
-from kwis.paper.grid import Cell
+from kwis.paper.estimates import Influenced, TestSetEstimates
+
+_CHOICE = ("wis", "doubly-robust-wis", "normalised-kernel-wis", "doubly-robust-normalised-kernel-wis")
 
 
-def recommended(workshop: Workshop, cell: Cell) -> str:
-    """Name of the pipeline picked.
+def picked(found: Mapping[str, Influenced], *, kept: bool) -> tuple[str, ...]:
+    """Name of the pipeline for each test set, by its own standard errors and by whether the given propensities were kept."""
+    prefix = "" if kept else REPAIRED
+    errors = {name: found[f"{prefix}{name}"].estimates.std_error for name in _CHOICE}
+    sets = len(errors[_CHOICE[0]])
+    return tuple(prefix + recommended({name: error[t] for name, error in errors.items()}, in_doubt=not kept) for t in range(sets))
 
-    Standard errors with local normalisers are taken to be those with one normaliser for all rows: on all pairs of training rows they
-    would cost more than the rest of the pipeline.
-    """
-    repaired, bench = workshop.repair(Pair.of(cell)), Bench.train(workshop, cell)
-    found = bench.global_estimates(bench.weight(repaired.train))
-    weighting = "wis" if repaired.kept else "normalised-kernel-wis"
-    errors = {weighting: found["wis"], recommend.modelled(weighting): found["doubly-robust-wis"]}
-    name = recommend.recommended({key: one.estimates.std_error[0] for key, one in errors.items()}, in_doubt=not repaired.kept)
-    return name if repaired.kept else f"{REPAIRED}{name}"
+
+def estimates(found: Mapping[str, Influenced], names: Sequence[str]) -> TestSetEstimates:
+    """The estimates picked, one per test set."""
+    by_name = {name: found[name].estimates for name in set(names)}
+    return TestSetEstimates(
+        value=np.array([by_name[name].value[t] for t, name in enumerate(names)]),
+        std_error=np.array([by_name[name].std_error[t] for t, name in enumerate(names)]),
+    )

@@ -125,13 +125,13 @@ class _Dataset:
         given = self._bandwidth(cell, stages.SHARED_KIND)
         bandwidths = Bandwidths(given=given, repaired=given if repaired.kept else self._bandwidth(cell, REPAIRED_KIND))
         found = main_pipelines(self.workshop, cell, self.sums.pairs, bandwidths)
-        picked = rule.recommended(self.workshop, cell)
-        found[RECOMMENDED] = found[picked]
+        picked = rule.picked(found, kept=repaired.kept)
         columns = PARTS["main"].columns
+        named = ((name, one.estimates) for name, one in found.items() if name in columns)
         return PipelineResults(
-            estimates=tuple((name, one.estimates) for name, one in found.items() if name in columns),
+            estimates=(*named, (RECOMMENDED, rule.estimates(found, picked))),
             intervals=intervals_of(found, self.laboratory.experiment(cell).reward, picked),
-            measures=(Measure(name="picked", value=math.nan, words=picked), *self._measures(cell)),
+            measures=(Measure(name="picked", value=math.nan, words=" ".join(picked)), *self._measures(cell)),
         )
 
     def _measures(self, cell: Cell) -> tuple[Measure, ...]:

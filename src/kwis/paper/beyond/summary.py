@@ -145,6 +145,6 @@ def measured(results: Results, name: str, cells: Sequence[CellFacts]) -> Floats:
 
 
 def picks(results: Results, cells: Sequence[CellFacts]) -> dict[str, int]:
-    """How often each pipeline was recommended, most often first."""
+    """On how many test sets each pipeline was recommended, most often first."""
     found = results.measures.get("picked", {})
-    return dict(Counter(found[facts.key].words for facts in cells if facts.key in found).most_common())
+    return dict(Counter(name for facts in cells if facts.key in found for name in found[facts.key].words.split()).most_common())

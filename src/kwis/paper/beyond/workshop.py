@@ -76,13 +76,12 @@ class Predicted:
 
     Attributes
     ----------
-    train, test
-        ``(n, K)``, on the training rows by models that never saw the row.
+    test
+        ``(n, K)``, on the test rows.
     explained
         Share of the training log's held-out variance.
     """
 
-    train: Floats
     test: Floats
     explained: float
 
@@ -125,7 +124,7 @@ class Workshop:
             rng = names.stream(laboratory.dataset.name, "reward-model", logging.name)
             model = fit_rewards(laboratory.train_context, log.action, log.reward, laboratory.dataset.n_actions, rng=rng)
             at_test = model.expected(laboratory.test_context)
-            self._rewards[logging] = Predicted(train=model.held_out, test=at_test, explained=model.explained)
+            self._rewards[logging] = Predicted(test=at_test, explained=model.explained)
         return self._rewards[logging]
 
     def _fit(self, pair: Pair, kind: str) -> Repaired:
