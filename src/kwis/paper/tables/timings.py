@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from kwis.paper.results import Results, Timing
 from kwis.paper.tables.record import Entry, Line, Table, number, text, whole
@@ -12,9 +13,10 @@ def timing_table(results: Results) -> Table:
     """Seconds by dataset and stage, and in all."""
     stages = list(dict.fromkeys(timing.stage for timing in results.timings))
     datasets = list(dict.fromkeys(timing.dataset for timing in results.timings))
-    lines = [_line(name, [timing for timing in results.timings if timing.dataset == name], stages) for name in datasets]
+    cells = Counter(facts.dataset for facts in results.cells.values())
+    lines = [_line(name, cells[name], [timing for timing in results.timings if timing.dataset == name], stages) for name in datasets]
     if results.timings:
-        lines.append(_line("all", list(results.timings), stages))
+        lines.append(_line("all", cells.total(), list(results.timings), stages))
     threads = max((timing.threads for timing in results.timings), default=0)
     return Table(
         key="timings",
@@ -27,9 +29,8 @@ def timing_table(results: Results) -> Table:
     )
 
 
-def _line(name: str, timings: list[Timing], stages: list[str]) -> Line:
+def _line(name: str, cells: int, timings: list[Timing], stages: list[str]) -> Line:
     spent = {stage: math.fsum(timing.seconds for timing in timings if timing.stage == stage) for stage in stages}
-    cells = max((sum(timing.cells for timing in timings if timing.stage == stage) for stage in stages), default=0)
     entries: tuple[Entry, ...] = (
         text(name),
         whole(cells),
