@@ -1,7 +1,8 @@
 """Time by part of a default evaluation that repairs wrong propensities: ``python -m benchmarks.repair [rows]``.
 
-16 features, 26 actions, the whole distribution of the logger given, but tempered and without two of its features; one target with a known
-distribution, so that every estimator takes part. The goal is 30 seconds for 20,000 rows on two cores.
+16 features, 26 actions, the whole distribution of the logger given, but tempered and without what it bends with the features, so that the
+repair needs all its terms; one target with a known distribution, so that every estimator takes part. The goal is 30 seconds for 20,000
+rows on two cores.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ def log_of(n: int) -> kwis.LoggedBandit:
     """A log whose propensities the logged actions contradict."""
     rng = np.random.default_rng(0)
     context = rng.normal(size=(n, FEATURES))
-    slopes = 0.4 * rng.normal(size=(FEATURES, ACTIONS))
-    known = slopes * (np.arange(FEATURES) >= 2)[:, None]  # what the log believes the logger looked at
-    truth, given = _policy(context @ slopes), _policy(0.7 * context @ known)
+    slopes, bends = 0.4 * rng.normal(size=(2, FEATURES, ACTIONS))
+    truth, given = _policy(context @ slopes + np.abs(context) @ bends), _policy(0.7 * context @ slopes)
     target = _policy(context @ (slopes + 0.2 * rng.normal(size=slopes.shape)))
     action = (rng.random(n)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
     rate = 1 / (1 + np.exp(1 - 0.5 * context[:, 0] - 0.4 * (action % 3 == 1) * context[:, 1]))

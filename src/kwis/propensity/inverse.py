@@ -52,16 +52,16 @@ def factors(design: Floats, action: Ints, coefficients: Coefficients) -> Floats:
 
 def inverse_means(rows: Inverses, actions: int, mass: Floats) -> Shrunk:
     """The loss of mean inverse propensities, rows counted by their mass."""
-    places = np.arange(len(rows.action))
     target = mass * rows.inverse
 
-    def loss(_shift: float, scores: Floats) -> tuple[float, float, Floats]:
+    def loss(_shift: float, scores: Floats, part: slice) -> tuple[float, float, Floats]:
         np.minimum(scores, _LARGEST, out=scores)
-        taken = scores[places, rows.action]
+        places = np.arange(len(scores)), rows.action[part]
+        taken = scores[places]
         means = np.exp(scores)
-        means *= mass[:, None]
-        value = float(means.sum() - target @ taken)
-        means[places, rows.action] -= target
+        means *= mass[part, None]
+        value = float(means.sum() - target[part] @ taken)
+        means[places] -= target[part]
         return value, 0.0, means
 
     return Shrunk(

@@ -39,10 +39,10 @@ class Scores:
         """``(n, K)`` probabilities."""
         return self.softmax(coefficients.scale * self.logs + self.design @ coefficients.matrix)[1]
 
-    def softmax(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Logarithm of the sum of exponentials of every row, ``(n,)``, and its softmax; overwrites impossible actions."""
+    def softmax(self, scores: Floats, rows: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Logarithm of the sum of exponentials of some rows, ``(n,)``, and its softmax; overwrites impossible actions."""
         if self.closed is not None:
-            scores[self.closed] = -np.inf
+            scores[self.closed[rows]] = -np.inf
         top = scores.max(axis=1, keepdims=True)
         part = np.exp(scores - top)
         total = part.sum(axis=1, keepdims=True)
@@ -67,16 +67,16 @@ def likelihood(known: Scores, action: Ints, mass: Floats, *, free_scale: bool = 
     """The actions taken in some rows as a loss: minus their log-probability, rows counted by their mass."""
     given = known.softmax(known.logs.copy())[1]
     centred = known.logs - (given * known.logs).sum(axis=1, keepdims=True)
-    rows = np.arange(len(action))
 
-    def loss(shift: float, scores: Floats) -> tuple[float, float, Floats]:
-        scores += (1 + shift * free_scale) * known.logs
-        taken = scores[rows, action]
-        total, surplus = known.softmax(scores)
-        surplus[rows, action] -= 1.0
-        surplus *= mass[:, None]
-        slope = float((surplus * known.logs).sum()) if free_scale else 0.0
-        return float(mass @ (total - taken)), slope, surplus
+    def loss(shift: float, scores: Floats, rows: slice) -> tuple[float, float, Floats]:
+        logs, places = known.logs[rows], (np.arange(len(scores)), action[rows])
+        scores += (1 + shift * free_scale) * logs
+        taken = scores[places]
+        total, surplus = known.softmax(scores, rows)
+        surplus[places] -= 1.0
+        surplus *= mass[rows, None]
+        slope = float((surplus * logs).sum()) if free_scale else 0.0
+        return float(mass[rows] @ (total - taken)), slope, surplus
 
     return Shrunk(
         design=known.design,

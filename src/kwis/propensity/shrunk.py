@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
 Mask = NDArray[np.bool_]
 
 _NEGLIGIBLE = 1e-10  # eigenvalues of the design, as a share of the largest
 _MOST_STEPS = 200
+_ROWS = 2048  # whose scores stay in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +34,8 @@ class Coefficients:
 class Loss(Protocol):
     """A loss over the rows of a design."""
 
-    def __call__(self, shift: float, scores: Floats, /) -> tuple[float, float, Floats]:
-        """Loss at ``s = 1 + shift``, and its derivatives with respect to the shift and the scores; may overwrite ``scores``."""
+    def __call__(self, shift: float, scores: Floats, rows: slice, /) -> tuple[float, float, Floats]:
+        """Loss of some rows at ``s = 1 + shift`` and their scores, and its derivatives by the shift and the scores; may overwrite these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,7 +60,7 @@ class Shrunk:
     scale_curvature: float
     size: float
 
-    def fit(self, spread: Floats, start: Coefficients | None = None, *, tolerance: float = 1e-9) -> Coefficients:
+    def fit(self, spread: Floats, start: Coefficients | None = None, *, tolerance: float = 1e-9, threads: bool = False) -> Coefficients:
         """Coefficients with the least loss, penalty included.
 
         Parameters
@@ -69,6 +71,8 @@ class Shrunk:
             Coefficients of a neighbouring spread, from which few steps lead to the new ones.
         tolerance
             Relative change of the loss at which to stop.
+        threads
+            Whether to share the rows among the threads of the engine; the result is the same.
         """
         used = np.flatnonzero(spread > 0)
         basis = self._basis(used, spread[used])
@@ -79,15 +83,23 @@ class Shrunk:
         if start is not None:
             point[0] = (start.scale - 1) / unit
             point[1:] = ((inner.T @ (start.matrix[used] / spread[used][:, None])) / penalty[:, None]).ravel()
-        design = self.design[:, used] @ basis
+        design = self.design if len(used) == len(spread) else self.design[:, used]
+        blocks = row_blocks(len(design), _ROWS)
 
         def loss(at: Floats) -> tuple[float, Floats]:
             shift, matrix = unit * float(at[0]), at[1:].reshape(shape)
-            value, slope, by_score = self.loss(shift, design @ matrix)
+            coefficients = basis @ matrix
+
+            def part(rows: slice) -> tuple[float, float, Floats]:
+                value, slope, by_score = self.loss(shift, design[rows] @ coefficients, rows)
+                return value, slope, design[rows].T @ by_score
+
+            parts = each_block(part, blocks) if threads and len(blocks) > 1 else [part(rows) for rows in blocks]
             pull = penalty[:, None] * matrix
-            value += 0.5 * float((pull * matrix).sum()) + 0.5 * shift**2
-            gradient = np.concatenate([[unit * (slope + shift)], (design.T @ by_score + pull).ravel()])
-            return value / self.size, gradient / self.size
+            value = sum(one[0] for one in parts) + 0.5 * float((pull * matrix).sum()) + 0.5 * shift**2
+            slope = sum(one[1] for one in parts) + shift
+            inner_slope = basis.T @ sum(one[2] for one in parts) + pull
+            return value / self.size, np.concatenate([[unit * slope], inner_slope.ravel()]) / self.size
 
         found = minimize(loss, point, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS, "ftol": tolerance, "gtol": 1e-6}).x
         matrix = np.zeros((len(spread), self.actions))

@@ -65,7 +65,8 @@ class Search:
             spread = self.spread(exponents)
             # The choice tried last is a neighbour, so its coefficients are a good start.
             starts = self.fits[next(reversed(self.fits))] if self.fits else (None,) * len(self.parts)
-            fits = [part.others.fit(spread, start, tolerance=_TOLERANCE) for part, start in zip(self.parts, starts, strict=True)]
+            pairs = zip(self.parts, starts, strict=True)
+            fits = [part.others.fit(spread, start, tolerance=_TOLERANCE, threads=True) for part, start in pairs]
             self.fits[exponents] = tuple(fits)
             self.tried[exponents] = tuple(part.held.logs(fit) for part, fit in zip(self.parts, fits, strict=True))
         return self.tried[exponents]
