@@ -44,13 +44,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help="run this one; may be repeated. " + ", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the harness; floors and goals do not apply")
-    parser.add_argument("--pairs", type=int, help="interleaved rounds for every line (default 5; 1 or 3 where the other side is very slow)")
+    parser.add_argument("--pairs", type=int, help="interleaved rounds for every line (default 5; 1 where the other side is very slow)")
     options = parser.parse_args()
     settings = Settings(quick=options.quick, pairs=options.pairs)
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
     print(f"{platform.machine()}, {os.cpu_count()} cores, {versions}")
     print("Medians of interleaved rounds; ratio: how many times faster than the yardstick (plain numpy/scipy), median over the rounds.")
-    print("Every time is measured, none extrapolated. `rounds` is 1 where one run of the yardstick takes many minutes.\n")
+    print("Every time is measured, none extrapolated. A yardstick that takes many minutes is stopped at the goal.\n")
     print(header(), flush=True)
     failed = []
     for name in options.only or NAMES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 import kwis
@@ -18,29 +20,44 @@ def _problem(settings: Settings) -> tuple[data.Log, tuple[int, ...], tuple[int, 
 
 
 def lattice_shared_selection(settings: Settings) -> list[Line]:
-    """The yardstick's selection takes several minutes: one round unless more are asked for."""
+    """The yardstick takes several minutes: it is stopped at the goal, and its ratio is then a lower bound.
+
+    What its search would have found is known all the same: it is run to its end with the same score computed by us.
+    """
     log, levels, columns = _problem(settings)
     encoded = data.dummies(log.context, levels)
+    patience = 1_250
+    spent = {}
 
-    def ours(_):
-        return kwis.select_bandwidth(log.context, log.weight, folds=log.folds, categorical=columns)
+    def ours(number):
+        begin = time.perf_counter()
+        choice = kwis.select_bandwidth(log.context, log.weight, folds=log.folds, categorical=columns)
+        spent[number] = time.perf_counter() - begin
+        return choice
 
-    def plain(_):
-        return yardstick.select(encoded, log.weight, log.folds)
+    def plain(number):
+        return yardstick.select(encoded, log.weight, log.folds, seconds=patience * spent[number])
 
     ours(0)
-    mine, theirs = interleaved(settings.rounds(1), ours, plain)
+    mine, theirs = interleaved(settings.rounds(), ours, plain)
+    search = yardstick.minimum(
+        lambda x: kwis.cv_score(log.context, log.weight, np.exp(x[0]), log.folds, categorical=columns), yardstick.STARTS
+    )
+    stopped = theirs.result.starts < yardstick.STARTS.size
     return [
         Line(
             name=f"lattice, shared selection, n={len(log.weight):,}",
             ours=mine.median,
             theirs=theirs.median,
             ratio=theirs.over(mine),
-            rounds=settings.rounds(1),
-            check=Check("score above its best", mine.result.score / theirs.result.score - 1, 1e-9),
+            rounds=settings.rounds(),
+            check=Check("score above its search", mine.result.score / search.score - 1, 1e-9),
             floor=None if settings.quick else 800,
             goal=None if settings.quick else 1_200,
-            notes=[f"evaluations: {mine.result.evaluations} ours, {theirs.result.evaluations} of the yardstick"],
+            notes=[
+                f"evaluations: {mine.result.evaluations} ours, {search.evaluations} of the yardstick's search",
+                *([f"stopped at {patience:,} times ours: at least this ratio"] if stopped else []),
+            ],
         )
     ]
 

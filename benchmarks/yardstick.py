@@ -78,6 +78,8 @@ def minimum(function, starts, seconds=math.inf) -> Found:
             minimize(counted, np.log(np.atleast_1d(start)), jac=True, method="L-BFGS-B", bounds=[BOUNDS] * np.size(start))
             for start in starts
         )
+    if not runs:
+        return Found(np.full(np.size(starts[0]), np.nan), math.inf, evaluations, 0)
     best = min(runs, key=lambda run: run.fun)
     return Found(np.exp(best.x), float(best.fun), evaluations, len(runs))
 
