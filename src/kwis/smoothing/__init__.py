@@ -5,6 +5,7 @@ The functions here are its front door. They pick the plan that suits the data; t
 - ``lattice`` when all columns are categorical and their product is small: sweeps over cells, no pairs at all;
 - ``one_hot`` the same for indicators of categorical features and the RBF kernel;
 - ``blocked`` for few rows, for wide data (matrix products) and for every kernel but the RBF: numpy, nothing to compile;
+- ``wide`` for wide data and one bandwidth per feature: ``blocked`` or ``tiles``, as the bandwidths have it;
 - ``tiles`` and ``fused`` otherwise: compiled loops, in float32 to locate a minimum and float64 to finish;
 - ``many`` when many weight vectors share contexts and folds: one matrix product serves them all.
 """
@@ -22,6 +23,7 @@ from kwis.smoothing.held_out import CrossValidation, Folds, Reducible
 from kwis.smoothing.lattice import LatticeCV
 from kwis.smoothing.lattice import kernel_products as lattice_products
 from kwis.smoothing.one_hot import OneHot, OneHotCV
+from kwis.smoothing.wide import WideCV
 from kwis.typing import Bandwidth, Floats
 
 _COMPILED_ROWS = 600  # below, numpy is quick enough that nothing need be compiled
@@ -54,7 +56,8 @@ def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> 
         from kwis.smoothing.tiles import FusedCV
 
         return FusedCV.of(geometry, folds)
-    return blocked.BlockedCV(geometry, folds, kernel)
+    plain = blocked.BlockedCV(geometry, folds, kernel)
+    return WideCV(plain) if geometry.d > _WIDE and WideCV.fits(geometry, folds, kernel) else plain
 
 
 def uses_compiled_tiles(geometry: Geometry, kernel: Kernel) -> bool:

@@ -1,0 +1,30 @@
+"""Wide data with one bandwidth per feature, some of them so small that matrix products would cancel."""
+
+import numpy as np
+import pytest
+
+from kwis.kernels import RBF
+from kwis.smoothing import exact_cross_validation
+from kwis.smoothing.blocked import BlockedCV
+from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.held_out import Folds
+from kwis.smoothing.tiles import FusedCV
+from kwis.smoothing.wide import WideCV
+from tests.reference import kernel_regression as twin
+from tests.smoothing.samples import gradient_error, sample
+
+SIZES, D = (150, 150, 150), 60
+
+
+@pytest.mark.parametrize(("factor", "plan"), [(1.0, BlockedCV), (1e-4, FusedCV)])
+def test_either_plan_agrees_with_the_twin(factor, plan):
+    context, weight, folds = sample(SIZES, D)
+    h = np.linspace(4.0, 9.0, D)
+    h[:3] *= factor
+    wide = exact_cross_validation(Geometry.of(context, ()), Folds.of(folds), RBF)
+    assert isinstance(wide, WideCV)
+    assert isinstance(wide._suited(h), plan)
+    got = wide.score(weight, h)
+    value, gradient = twin.cv_score(context, weight, h, folds)[:2]
+    assert got.value == pytest.approx(value, rel=1e-12)
+    assert gradient_error(got.gradient, gradient, value) < 1e-10
