@@ -159,5 +159,6 @@ def test_the_front_door_picks_a_plan_by_size_and_kernel():
     assert names(599, 2) == ("BlockedCV", "BlockedCV")
     assert names(600, 2) == ("FusedCV", "FusedCV")
     assert names(600, 2, kwis.Laplace) == ("BlockedCV", "BlockedCV")
-    assert names(600, 60) == ("BlockedCV", "BlockedCV")
+    assert names(600, 60) == ("WideCV", "WideCV")
+    assert names(300, 60) == ("BlockedCV", "BlockedCV")
     assert names(600, 2, kwis.RBF, (0, 1)) == ("LatticeCV", "LatticeCV")
