@@ -14,15 +14,15 @@ Propensities that were estimated because the log has none are left alone: they f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 from kwis.diagnostics import PropensityReport, combine, propensity_report
 from kwis.evaluation.intervals import repair_error
 from kwis.evaluation.measure import Measured
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
-from kwis.propensity import Reliability, RepairedPropensity, repair_propensities
+from kwis.propensity import RepairedPropensity, RepairSummary, repair_propensities
 from kwis.results import Verdict
 
 RepairMode = Literal["auto", "never", "always"]
@@ -48,43 +48,19 @@ class RepairedEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Repair:
+class Repair(RepairSummary):
     """What came of testing the logged propensities against the actions taken.
 
     Attributes
     ----------
-    kept
-        True if they were used as given, so that nothing else here changed.
-    terms
-        What the repair depends on: see :mod:`kwis.propensity.repair`.
-    p_value
-        Of the given propensities being right, by the likelihood of held-out actions.
-    log_loss_before, log_loss_after
-        Mean of ``-log p(logged action)`` on held-out rows.
-    inverse_before, inverse_after
-        Mean weight of a uniform policy.
-    reliability_before, reliability_after
-        Reliability curves, where the whole distribution is known.
     after
         The tests once more, of the repaired propensities; those as given are ``evaluation.propensity``.
     estimates
         The recommended estimates by either.
-    note
-        What was done, in a sentence.
     """
 
-    kept: bool
-    terms: tuple[str, ...]
-    p_value: float
-    log_loss_before: float
-    log_loss_after: float
-    inverse_before: float
-    inverse_after: float
-    reliability_before: Reliability | None
-    reliability_after: Reliability | None
     after: PropensityReport | None
     estimates: tuple[RepairedEstimate, ...]
-    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,20 +114,9 @@ def misfit(found: RepairedPropensity) -> str:
 def repair_of(mended: Mended, picked: Sequence[Measured]) -> Repair:
     """The record of a repair, with the recommended estimates before and after."""
     found = mended.found
-    return Repair(
-        kept=found.kept,
-        terms=found.terms,
-        p_value=found.p_value,
-        log_loss_before=found.log_loss_before,
-        log_loss_after=found.log_loss_after,
-        inverse_before=found.inverse_before,
-        inverse_after=found.inverse_after,
-        reliability_before=found.reliability_before,
-        reliability_after=found.reliability_after,
-        after=None if found.kept else mended.report,
-        estimates=() if found.kept else tuple(map(_estimate, picked)),
-        note=found.note,
-    )
+    summary: dict[str, Any] = {field.name: getattr(found, field.name) for field in fields(RepairSummary)}
+    estimates = () if found.kept else tuple(map(_estimate, picked))
+    return Repair(**summary, after=None if found.kept else mended.report, estimates=estimates)
 
 
 def _estimate(one: Measured) -> RepairedEstimate:

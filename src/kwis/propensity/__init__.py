@@ -4,7 +4,7 @@ from kwis.propensity.check import Finding, PropensityCheck, check_propensities, 
 from kwis.propensity.estimate import EstimatedPropensity, estimate_propensities
 from kwis.propensity.reliability import Reliability, reliability
 from kwis.propensity.repair import LoggedRepairModel, RepairModel, fit_repair, fit_repair_logged
-from kwis.propensity.repaired import RepairedPropensity, repair_propensities
+from kwis.propensity.repaired import RepairedPropensity, RepairSummary, repair_propensities
 from kwis.propensity.support import Support, support
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "PropensityCheck",
     "Reliability",
     "RepairModel",
+    "RepairSummary",
     "RepairedPropensity",
     "Support",
     "check_propensities",

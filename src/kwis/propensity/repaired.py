@@ -17,8 +17,8 @@ from kwis.propensity.check import known_distribution
 from kwis.propensity.choose import LEVEL, Chosen, Splits, When, choose
 from kwis.propensity.material import Material
 from kwis.propensity.reliability import Reliability, reliability
-from kwis.propensity.repair import TERMS, described, known_terms
-from kwis.propensity.repair_logged import fit_logged, without_distribution
+from kwis.propensity.repair import TERMS, RepairModel, described, known_terms
+from kwis.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
 from kwis.smoothing.threads import each_block, engine
 from kwis.typing import Floats, Ints, Seed
 
@@ -28,8 +28,8 @@ _ROWS_AT_ONCE = 20_000  # a row takes a few kilobytes while its distribution is 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RepairedPropensity:
-    """Propensities of one log after repair, beside those before.
+class RepairSummary:
+    """What a repair of the propensities of one log came to, without the propensities.
 
     Attributes
     ----------
@@ -39,21 +39,14 @@ class RepairedPropensity:
         What the repair depends on, as in :class:`~kwis.propensity.repair.RepairModel`, or in
         :class:`~kwis.propensity.repair.LoggedRepairModel` where only the logged action's propensity is known.
     p_value
-        Of the given propensities being right.
+        Of the given propensities being right, by the likelihood of held-out actions.
     log_loss_before, log_loss_after
         Mean of ``-log p(logged action)`` on held-out rows.
-    distribution, logged
-        ``(n, K)`` probability of every action, where it is known, and ``(n,)`` of the logged one.
     inverse_before, inverse_after
         Mean of ``1 / (K p)`` over the rows: the mean weight of a uniform policy, 1 if propensities are right and every action
         is always on offer.
     reliability_before, reliability_after
         Reliability curves, where the whole distribution is known.
-    folds
-        ``(n,)`` which fold each row was held out in; empty where nothing was repaired.
-    refits
-        ``(n, folds)`` propensity of the logged action by the model learnt without each fold, on all rows; no columns where nothing was
-        repaired. How far estimates with them are apart is the error that the repair adds.
     note
         What was done, in a sentence.
     """
@@ -63,15 +56,32 @@ class RepairedPropensity:
     p_value: float
     log_loss_before: float
     log_loss_after: float
-    distribution: Floats | None
-    logged: Floats
     inverse_before: float
     inverse_after: float
     reliability_before: Reliability | None
     reliability_after: Reliability | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RepairedPropensity(RepairSummary):
+    """Propensities of one log after repair, beside those before.
+
+    Attributes
+    ----------
+    distribution, logged
+        ``(n, K)`` probability of every action, where it is known, and ``(n,)`` of the logged one.
+    folds
+        ``(n,)`` which fold each row was held out in; empty where nothing was repaired.
+    refits
+        ``(n, folds)`` propensity of the logged action by the model learnt without each fold, on all rows; no columns where nothing was
+        repaired. How far estimates with them are apart is the error that the repair adds.
+    """
+
+    distribution: Floats | None
+    logged: Floats
     folds: Ints
     refits: Floats
-    note: str
 
     @property
     def convincing(self) -> bool:
@@ -128,23 +138,7 @@ def _whole(
     if chosen is not None and chosen.used_when(when):
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
         made, refits = _cross_fitted(rows, chosen, labels, int(rng.integers(2**31)))
-    found = described(chosen, repaired=labels.size > 0)
-    return RepairedPropensity(
-        kept=found.kept,
-        terms=found.terms,
-        p_value=found.p_value,
-        log_loss_before=found.log_loss_before,
-        log_loss_after=found.log_loss_after,
-        distribution=read_only(made),
-        logged=read_only(made[np.arange(log.n), log.action]),
-        inverse_before=_mean_inverse(log, given[np.arange(log.n), log.action]),
-        inverse_after=_mean_inverse(log, made[np.arange(log.n), log.action]),
-        reliability_before=reliability(log, given),
-        reliability_after=reliability(log, made),
-        folds=read_only(labels),
-        refits=read_only(refits),
-        note=found.note,
-    )
+    return _result(log, described(chosen, repaired=labels.size > 0), given, made, labels, refits)
 
 
 def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> tuple[Floats, Floats]:
@@ -184,21 +178,30 @@ def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: 
 
         each_block(fill, range(refits.shape[1]))
         made = refits[np.arange(rows.n), labels]
+    return _result(log, whole, given, made, labels, refits)
+
+
+def _result(
+    log: LoggedBandit, found: RepairModel | LoggedRepairModel, given: Floats, made: Floats, labels: Ints, refits: Floats
+) -> RepairedPropensity:
+    """The record of a repair from ``given`` to ``made``, both the whole distribution or both the logged action's propensity."""
+    whole = made.ndim == 2
+    before, after = (table[np.arange(log.n), log.action] if whole else table for table in (given, made))
     return RepairedPropensity(
-        kept=whole.kept,
-        terms=whole.terms,
-        p_value=whole.p_value,
-        log_loss_before=whole.log_loss_before,
-        log_loss_after=whole.log_loss_after,
-        distribution=None,
-        logged=read_only(made),
-        inverse_before=_mean_inverse(log, given),
-        inverse_after=_mean_inverse(log, made),
-        reliability_before=None,
-        reliability_after=None,
+        kept=found.kept,
+        terms=found.terms,
+        p_value=found.p_value,
+        log_loss_before=found.log_loss_before,
+        log_loss_after=found.log_loss_after,
+        inverse_before=_mean_inverse(log, before),
+        inverse_after=_mean_inverse(log, after),
+        reliability_before=reliability(log, given) if whole else None,
+        reliability_after=reliability(log, made) if whole else None,
+        note=found.note,
+        distribution=read_only(made) if whole else None,
+        logged=read_only(after),
         folds=read_only(labels),
         refits=read_only(refits),
-        note=whole.note,
     )
 
 
