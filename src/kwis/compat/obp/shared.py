@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from kwis.typing import Floats
 from kwis.weights import WeightedSample
 
 
-class ValueEstimator:
+class ValueEstimator(ABC):
     """Every estimator takes the same arguments and leaves alone those it has no use for."""
 
     estimator_name: str
@@ -107,8 +108,9 @@ class ValueEstimator:
         level = f"{round(100 * (1 - alpha), 6)}%"
         return {"mean": float(found.distribution.mean()), f"{level} CI (lower)": found.low, f"{level} CI (upper)": found.high}
 
+    @abstractmethod
     def _core(self) -> Any:
-        raise NotImplementedError
+        """The estimator behind this one."""
 
     def _weight(self, ratio: Floats) -> Floats:
         """Weights from the ratios of probabilities."""
