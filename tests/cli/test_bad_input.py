@@ -49,17 +49,17 @@ def test_a_missing_column_with_the_nearest_name(refused: Callable[..., None], lo
 
 def test_a_file_that_is_not_there(refused: Callable[..., None], tmp_path: Path) -> None:
     path = tmp_path / "nowhere.csv"
-    refused(f"`source` must be a file, a folder or a pattern that matches files, and {str(path)!r} does not exist", path, *BASIC)
+    refused(f"LOG must be a file, a folder or a pattern that matches files, and {str(path)!r} does not exist", path, *BASIC)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
 def test_an_empty_file(name: str, refused: Callable[..., None], tmp_path: Path) -> None:
     (tmp_path / name).touch()
-    refused(f"`source` must have rows, and {str(tmp_path / name)!r} is empty", tmp_path / name, *BASIC)
+    refused(f"LOG must have rows, and {str(tmp_path / name)!r} is empty", tmp_path / name, *BASIC)
 
 
 def test_a_header_without_rows(refused: Callable[..., None], table: dict[str, list[Any]], tmp_path: Path) -> None:
-    refused("`source` must have rows, got none", write_csv(tmp_path / "log.csv", {name: [] for name in table}), *BASIC)
+    refused("LOG must have rows, got none", write_csv(tmp_path / "log.csv", {name: [] for name in table}), *BASIC)
 
 
 def test_a_truncated_parquet_file(run: Run, table: dict[str, list[Any]], tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_text_that_is_not_utf8(refused: Callable[..., None], log: Path) -> None:
 
 def test_lines_that_end_with_a_carriage_return_alone(refused: Callable[..., None], log: Path) -> None:
     log.write_bytes(log.read_bytes().replace(b"\r\n", b"\r"))
-    refused(f"`source` must end its lines with a line feed, and {str(log)!r} has a carriage return within the first", log, *BASIC)
+    refused(f"LOG must end its lines with a line feed, and {str(log)!r} has a carriage return within the first", log, *BASIC)
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_module_runs_and_passes_its_exit_code_on(tmp_path: Path) -> None:
     ended = python("-m", "kwis", "evaluate", str(tmp_path / "nowhere.csv"), "--target", "p_new")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("error: `source` must be a file")
+    assert ended.stderr.startswith("error: LOG must be a file")
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

@@ -112,4 +112,4 @@ def _as_options(sentence: str) -> str:
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
     sentence = sentence.replace("kwis.distribution([...])", "--target distribution:a,b,c")
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
-    return sentence.replace("read_log(actions=[...])", "--actions a,b,c")
+    return sentence.replace("read_log(actions=[...])", "--actions a,b,c").replace("`source`", "LOG")
