@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kwis.kernels import RBF
-from kwis.smoothing import exact_cross_validation
+from kwis.smoothing import cross_validation, exact_cross_validation
 from kwis.smoothing.blocked import BlockedCV
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds
@@ -28,3 +28,23 @@ def test_either_plan_agrees_with_the_twin(factor, plan):
     value, gradient = twin.cv_score(context, weight, h, folds)[:2]
     assert got.value == pytest.approx(value, rel=1e-12)
     assert gradient_error(got.gradient, gradient, value) < 1e-10
+
+
+def test_a_minimum_is_located_with_products_where_exactness_asks_for_differences():
+    context, weight, folds = sample(SIZES, D)
+    h = np.linspace(4.0, 9.0, D)
+    h[:3] *= 1e-2
+    plan = cross_validation(Geometry.of(context, ()), Folds.of(folds), RBF)
+    assert isinstance(plan.locate._suited(h), BlockedCV)
+    assert isinstance(plan.finish._suited(h), FusedCV)
+    roughly, exactly = plan.locate.score(weight, h), plan.finish.score(weight, h)
+    assert roughly.value == pytest.approx(exactly.value, rel=1e-6)
+    assert gradient_error(roughly.gradient, exactly.gradient, exactly.value) < 1e-6
+
+
+def test_locating_a_minimum_gives_up_products_before_they_cancel():
+    context, weight, folds = sample(SIZES, D)
+    h = np.full(D, 1e-6)
+    plan = cross_validation(Geometry.of(context, ()), Folds.of(folds), RBF)
+    assert isinstance(plan.locate._suited(h), FusedCV)
+    assert plan.locate.score(weight, h).value == plan.finish.score(weight, h).value

@@ -42,7 +42,7 @@ class Plan:
 def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
     """The plan that suits these contexts, folds and kernel."""
     finish = exact_cross_validation(geometry, folds, kernel)
-    return Plan(finish.in_single_precision() if isinstance(finish, Reducible) else finish, finish)
+    return Plan(finish.rough() if isinstance(finish, Reducible) else finish, finish)
 
 
 def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> CrossValidation:

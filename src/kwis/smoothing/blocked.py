@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.kernels import RBF, Kernel
-from kwis.smoothing.geometry import Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
+from kwis.smoothing.geometry import EXPANSION_ERROR, Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
 from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
@@ -69,11 +69,12 @@ def _distance(a: Scaled, b: Scaled, q: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BlockedCV:
-    """Held-out predictions and their error, for any kernel."""
+    """Held-out predictions and their error, for any kernel; distances are matrix products where these are off by at most ``error``."""
 
     geometry: Geometry
     folds: Folds
     kernel: Kernel
+    error: float = EXPANSION_ERROR
 
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
@@ -84,7 +85,7 @@ class BlockedCV:
             job = self.folds.job(held_out)
             rest = job.rest
             here, there = points.take(held_out), points.take(rest)
-            log_k, q = log_kernel(here, there, self.kernel)
+            log_k, q = log_kernel(here, there, self.kernel, self.error)
             distance = job.without_own(_distance(here, there, q).copy(), np.inf) if self.kernel.compact else q
             k, isolated = shifted_kernel(job.without_own(log_k, -np.inf), distance)
             nearest = k.argmax(axis=1)
@@ -143,7 +144,7 @@ class BlockedCV:
         for column, penalty in enumerate(here.penalty):
             differs = here.codes[:, column, None] != there.codes[None, :, column]
             slopes[self.geometry.categorical_columns[column]] = 2 * penalty * _total(pull, differs.astype(np.float64), nearest)
-        if self.kernel is RBF and expands(here.numeric, there.numeric):
+        if self.kernel is RBF and expands(here.numeric, there.numeric, self.error):
             slopes[self.geometry.numeric_columns] = _weighted_squares(pull, here.numeric, there.numeric)
             return slopes
         radial = -2 * self.kernel.slope(q)

@@ -12,7 +12,7 @@ from kwis.typing import Bandwidth, Floats, Ints
 # Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it divides would overflow.
 _SMALLEST_SHARE = 1e-140
 _WIDEST_RATIO = 1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
-_EXPANSION_ERROR = 1e-12
+EXPANSION_ERROR = 1e-12  # of a squared distance written as a product, in units of the bandwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +88,17 @@ class Geometry:
         return np.ptp(self.numeric, axis=0) if self.numeric.shape[1] else np.zeros(0)
 
 
-def expands(a: Floats, b: Floats) -> bool:
-    """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must stay far below 1."""
+def expands(a: Floats, b: Floats, error: float = EXPANSION_ERROR) -> bool:
+    """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must stay below ``error``."""
     largest = np.einsum("ij,ij->i", a, a).max(initial=0.0) + np.einsum("ij,ij->i", b, b).max(initial=0.0)
-    return bool(np.finfo(np.float64).eps * largest <= _EXPANSION_ERROR)
+    return bool(np.finfo(np.float64).eps * largest <= error)
 
 
-def squared_distances(a: Floats, b: Floats, *, by_difference: bool) -> Floats:
+def squared_distances(a: Floats, b: Floats, *, by_difference: bool, error: float = EXPANSION_ERROR) -> Floats:
     """``(rows of a, rows of b)`` squared Euclidean distances, by a matrix product where that is accurate enough."""
     if a.shape[1] == 0:
         return np.zeros((a.shape[0], b.shape[0]))
-    if by_difference or not expands(a, b):
+    if by_difference or not expands(a, b, error):
         from scipy.spatial.distance import cdist
 
         return np.asarray(cdist(a, b, "sqeuclidean"))
@@ -117,10 +117,10 @@ def mismatches(a: Scaled, b: Scaled) -> Floats:
     return total
 
 
-def log_kernel(a: Scaled, b: Scaled, kernel: Kernel) -> tuple[Floats, Floats]:
+def log_kernel(a: Scaled, b: Scaled, kernel: Kernel, error: float = EXPANSION_ERROR) -> tuple[Floats, Floats]:
     """Logarithm of the kernel between the rows of ``a`` and ``b``, and the numeric ``q`` it came from."""
     # Other kernels may have a root of q in them, which magnifies any error near q = 0.
-    q = squared_distances(a.numeric, b.numeric, by_difference=kernel is not RBF)
+    q = squared_distances(a.numeric, b.numeric, by_difference=kernel is not RBF, error=error)
     log_k = -0.5 * q if kernel is RBF else kernel.log_profile(q)
     if a.penalty.size:
         log_k = log_k - mismatches(a, b)

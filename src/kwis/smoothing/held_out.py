@@ -102,8 +102,8 @@ class Score:
 class Reducible(Protocol):
     """A plan that has a quicker, less precise form."""
 
-    def in_single_precision(self) -> CrossValidation:
-        """The same in float32, precise enough to locate a minimum."""
+    def rough(self) -> CrossValidation:
+        """The same, quicker, and precise enough to locate a minimum."""
 
 
 class CrossValidation(Protocol):

@@ -40,7 +40,7 @@ class FusedCV:
     def of(cls, geometry: Geometry, folds: Folds, dtype: Any = np.float64) -> FusedCV:
         return cls(Tiles.of(geometry, Layout.of(geometry.n, folds), dtype), folds)
 
-    def in_single_precision(self) -> FusedCV:
+    def rough(self) -> FusedCV:
         """The same in float32, precise enough to locate a minimum."""
         return FusedCV(Tiles.of(self.tiles.geometry, self.tiles.layout, np.float32), self.folds)
 

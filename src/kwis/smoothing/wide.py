@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kwis.smoothing.held_out import CrossValidation, Folds, Score
 from kwis.typing import Bandwidth, Floats
 
 _WORK = 10_000_000  # differences from which compiled loops repay their compilation
+_ROUGH_ERROR = 1e-7  # of a squared distance, where a minimum is only to be located
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,10 @@ class WideCV:
         """Whether the compiled loops know the kernel and folds, and there is enough to do for them."""
         return kernel is RBF and not folds.small and geometry.n**2 * geometry.d >= _WORK
 
+    def rough(self) -> WideCV:
+        """The same with products down to smaller bandwidths, precise enough to locate a minimum."""
+        return WideCV(replace(self.products, error=_ROUGH_ERROR))
+
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
         return self._suited(bandwidth).score(weight, bandwidth)
@@ -40,7 +45,7 @@ class WideCV:
         if np.ndim(bandwidth) == 0:  # the slope of one bandwidth takes no column by itself
             return self.products
         numeric = geometry.scaled(bandwidth).numeric
-        if expands(numeric, numeric):
+        if expands(numeric, numeric, self.products.error):
             return self.products
         if not self._differences:
             from kwis.smoothing.tiles import FusedCV
