@@ -99,6 +99,7 @@ def test_lines_that_end_with_a_carriage_return_alone(refused: Callable[..., None
         ("reward", "nan", "`reward` must be finite, got nan at row 17"),
         ("reward", "inf", "`reward` must be finite, got inf at row 17"),
         ("reward", "-inf", "`reward` must be finite, got -inf at row 17"),
+        ("reward", "-1e200", "`reward` must be at most 1e+100 in size, got -1e+200 at row 17"),
         ("propensity", "often", "`propensity` must hold numbers, got 'often' at row 17"),
         ("propensity", 0, "`propensity` must be in (0, 1], got 0.0 at row 17"),
         ("propensity", -0.25, "`propensity` must be in (0, 1], got -0.25 at row 17"),

@@ -239,3 +239,13 @@ def test_progress_is_told_from_start_to_end(log):
 def test_bad_arguments_get_one_sentence(log, arguments, sentence):
     with pytest.raises(kwis.InputError, match=sentence):
         kwis.evaluate(arguments.pop("log", log), arguments.pop("target", "p_new"), **arguments)
+
+
+@pytest.mark.filterwarnings("ignore:the log has only 4 rows")
+def test_an_interval_beyond_all_numbers_is_refused_in_a_sentence():
+    table = {"action": [0, 1, 0, 1], "reward": [1e100, -1e100, 1e100, 0.0], "propensity": [6e-209, 0.5, 0.5, 0.5], "p_new": [0.9] * 4}
+    log = kwis.read_log(table, propensity="propensity")
+    with pytest.raises(
+        kwis.InputError, match=r"^`reward` must not be so large that an interval overflows, got .* around .*: use a larger unit$"
+    ):
+        kwis.evaluate(log, "p_new", estimators=["vis"])

@@ -27,7 +27,7 @@ def standard_error(influence: Floats, group: Ints | None) -> float:
     if largest == 0:
         return 0.0
     ratio = draws / largest  # squares of huge influences would overflow
-    return float(largest * math.sqrt((ratio * ratio).sum() * draws.size / (draws.size - 1)) / influence.shape[0])
+    return float(largest * (math.sqrt((ratio * ratio).sum() * draws.size / (draws.size - 1)) / influence.shape[0]))
 
 
 def resampled_errors(influence: Floats, counts: Floats, group: Ints | None) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.errors import UnsupportedError
+from kwis.errors import InputError, UnsupportedError
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
@@ -63,14 +63,14 @@ class Intervals:
 
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
-        return self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, repair_error(one))
+        return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, repair_error(one)))
 
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        return self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b))
+        return _bounded(self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b)))
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
@@ -168,11 +168,21 @@ def widened(interval: Interval, critical: float) -> Interval:
     factor = critical / NormalDist().inv_cdf((1 + interval.level) / 2)
     if math.isinf(factor) or math.isnan(factor):
         return interval
-    return Interval(
-        low=interval.value - factor * max(interval.value - interval.low, 0.0),
-        high=interval.value + factor * max(interval.high - interval.value, 0.0),
-        level=interval.level,
-        value=interval.value,
-        method=f"{interval.method}, simultaneous",
-        bandwidth=interval.bandwidth,
+    return _bounded(
+        Interval(
+            low=interval.value - factor * max(interval.value - interval.low, 0.0),
+            high=interval.value + factor * max(interval.high - interval.value, 0.0),
+            level=interval.level,
+            value=interval.value,
+            method=f"{interval.method}, simultaneous",
+            bandwidth=interval.bandwidth,
+        )
     )
+
+
+def _bounded(interval: Interval) -> Interval:
+    """The interval, unless its ends are beyond all numbers."""
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        found = f"{interval.low:g} to {interval.high:g} around {interval.value:g}"
+        raise InputError(f"`reward` must not be so large that an interval overflows, got {found}: use a larger unit")
+    return interval

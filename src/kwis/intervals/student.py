@@ -158,7 +158,8 @@ def student_ends(
 
     tail = (1 + level) / 2
     quantile = stdtrit(freedom, tail)
-    reach = quantile * std_error * _bias_factor(bias, std_error, level)
+    with np.errstate(over="ignore"):  # a reach beyond all numbers is infinite
+        reach = quantile * std_error * _bias_factor(bias, std_error, level)
     if bounds is None or not bounds[0] < bounds[1]:
         return value - reach, value + reach
     low, high = bounds

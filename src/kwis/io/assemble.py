@@ -20,6 +20,7 @@ from kwis.table import Table
 from kwis.typing import Floats, Ints
 
 FEW_ROWS = 30
+LARGEST_REWARD = 1e100  # squares and their sums stay far from overflow
 
 
 def assemble(source: Source, roles: Roles) -> LoggedBandit:
@@ -40,7 +41,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     return LoggedBandit(
         action=read_only(action),
         action_names=action_names,
-        reward=read_only(np.column_stack([numbers_in(table.column(name), name, "reward") for name in rewards])),
+        reward=read_only(np.column_stack([_rewards(table, name) for name in rewards])),
         reward_names=rewards,
         encoding=encoding,
         table=table,
@@ -55,6 +56,15 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         notes=(*source.notes, *context.notes, *encoding.notes),
         context_columns=context.names,
     )
+
+
+def _rewards(table: Table, name: str) -> Floats:
+    values = numbers_in(table.column(name), name, "reward")
+    large = np.abs(values) > LARGEST_REWARD
+    if large.any():
+        row = int(np.argmax(large))
+        raise InputError(f"{named(name, 'reward')} must be at most {LARGEST_REWARD:g} in size, got {values[row]} at row {row}")
+    return values
 
 
 def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[Ints, tuple[Label, ...]]:

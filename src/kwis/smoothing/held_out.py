@@ -77,8 +77,14 @@ class Folds:
     def score_of_mean(self, weight: Floats) -> float:
         """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is centred, so sums lose nothing."""
         mass, load = np.bincount(self.labels, self.mass), np.bincount(self.labels, self.mass * weight)
-        others = (load.sum() - load) / (mass.sum() - mass)
+        others = sum_of_others(load) / sum_of_others(mass)
         return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
+
+
+def sum_of_others(values: Floats) -> Floats:
+    """For each value the sum of all others, added up rather than subtracted from the total: a huge one does not swallow the rest."""
+    before, after = np.cumsum(values), np.cumsum(values[::-1])[::-1]
+    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
 
 
 @dataclass(frozen=True, slots=True)
