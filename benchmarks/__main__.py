@@ -50,7 +50,7 @@ def main() -> int:
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
     print(f"{platform.machine()}, {os.cpu_count()} cores, {versions}")
     print("Medians of interleaved rounds; ratio: how many times faster than the yardstick (plain numpy/scipy), median over the rounds.")
-    print("Every time is measured, none extrapolated. A yardstick that takes many minutes is stopped at the goal.\n")
+    print("Every time is measured, none extrapolated. A yardstick that takes many minutes is stopped past the floor or the goal.\n")
     print(header(), flush=True)
     failed = []
     for name in options.only or NAMES:

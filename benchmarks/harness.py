@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -83,6 +84,9 @@ class Timed:
         return statistics.median(a / b for a, b in zip(self.seconds, other.seconds, strict=True)) / per
 
 
+_LONG = 60.0  # seconds of one side after which a round is worth a word
+
+
 def interleaved(rounds: int, *functions: Callable[[int], Any]) -> list[Timed]:
     """Run all functions in turn, round by round; each is told the number of the round."""
     seconds: list[list[float]] = [[] for _ in functions]
@@ -92,6 +96,11 @@ def interleaved(rounds: int, *functions: Callable[[int], Any]) -> list[Timed]:
             begin = time.perf_counter()
             results[index] = function(number)
             seconds[index].append(time.perf_counter() - begin)
+            if seconds[index][-1] > _LONG:
+                print(
+                    f"    round {number + 1} of {rounds}: {' against '.join(f'{times[-1]:.1f} s' for times in seconds if times)}",
+                    file=sys.stderr,
+                )
     return [Timed(times, result) for times, result in zip(seconds, results, strict=True)]
 
 
