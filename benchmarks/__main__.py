@@ -44,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help="run this one; may be repeated. " + ", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the harness; floors and goals do not apply")
-    parser.add_argument("--pairs", type=int, help="interleaved rounds for every line (default 5; 1 where the other side is very slow)")
+    parser.add_argument("--pairs", type=int, help="interleaved rounds for every line (default 5; 3 for statsmodels)")
     options = parser.parse_args()
     settings = Settings(quick=options.quick, pairs=options.pairs)
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "kwis demo",
     "kwis demo --save-log sample.parquet",
-    "kwis evaluate sample.parquet --reward click --target p_new --group user --time time",
+    "kwis evaluate sample.parquet --reward click --context country,device,age,member,signup,hour --target p_new --group user",
 )
 
 Rows = Annotated[int, typer.Option("--rows", min=100, metavar="NUMBER", help="Decisions in the sample log.")]

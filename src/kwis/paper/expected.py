@@ -190,7 +190,7 @@ def _against_mean(results: Results, rows: list[OverallRow], setting: str) -> str
         f"Under {setting} behaviour policies and the expected truth, Kernel-WIS has a smaller error than the mean of the logged rewards "
         f"on {len(chosen) - len(lost)} of {len(chosen)} datasets, by {gap:.3f} in the mean"
         f"{_names('; the mean of the rewards is ahead on ', lost)}"
-        f"{_names('; it is within 0.02 on ', near)}{_names('; and it beats WIS on ', ahead)}."
+        f"{_names('; that mean is at most 0.02 behind on ', near)}{_names('; and that mean beats WIS on ', ahead)}."
     )
 
 

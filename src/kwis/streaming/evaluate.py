@@ -49,7 +49,7 @@ def evaluate_scanned(
     client: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate target policies on a log that is read once, batch by batch, in memory that does not grow with it.
+    """Evaluate target policies on a log that is read once, batch by batch, in memory that hardly grows with it.
 
     Values, standard errors and weight diagnostics are those of all rows, as if they were in memory. Intervals are percentiles of a
     Poisson bootstrap whose counts are hashed from the identity of each row: they do not depend on how the log is cut or ordered.
