@@ -202,6 +202,7 @@ def test_an_interval_method_that_does_not_apply_is_replaced_and_noted(log):
     found = kwis.evaluate(log, "p_new", estimators=["vis", "wis"], interval=kwis.EmpiricalBernstein(bound=1000))
     assert any("EmpiricalBernstein does not apply to wis" in note for note in found.notes)
     assert _row(found, "p_new", "wis").interval.method == "influence"
+    assert set(found.settings.intervals.values()) == {"influence function"}  # rows are grouped, which it does not know
 
 
 def test_few_rows_are_allowed_with_a_warning(sample):

@@ -102,6 +102,8 @@ def test_what_was_not_computed_is_replaced():
     assert pick(errors("wis", "doubly-robust-wis", "normalised-kernel-wis"), report(wrong=True), 0.3).name == "normalised-kernel-wis"
     assert pick(errors("doubly-robust-wis", "vis"), report()).name == "doubly-robust-wis"
     assert pick(errors("vis", "truncated-vis"), report()).name == "truncated-vis"
+    assert pick(errors("vis", "normalised-state-wis"), report()).name == "normalised-state-wis"
+    assert pick(errors("direct-method", "doubly-robust"), report()).name == "doubly-robust"
     alone = pick(errors("median"), report())
     assert (alone.name, alone.runner_up) == ("median", None)
 

@@ -100,6 +100,23 @@ class TestEnds:
             assert high[0] == pytest.approx(-low[0], rel=1e-12)
             assert twin.folded_normal_chance(high[0], bias) == pytest.approx(0.95, abs=1e-6)
 
+    def test_differences_and_doubly_robust_estimates_are_widened_by_the_bias_of_their_bandwidth(self):
+        rng = np.random.default_rng(3)
+        context = rng.normal(size=(400, 1))
+        weight = np.exp(1.5 * context[:, 0] - 1)
+        sample = kwis.WeightedSample(context=context, weight=weight, reward=context[:, 0] + rng.normal(size=400) / 9)
+        unweighted = kwis.WeightedSample(context=context, weight=np.ones(400), reward=sample.reward)
+        local = kwis.KernelWIS(0.1, normalised=True)
+        aware, plain = (kwis.StudentInterval(None, bias_aware=known) for known in (True, False))
+        wide, narrow = (kwis.difference(local, sample, unweighted, method=method) for method in (aware, plain))
+        apart = kwis.WIS().estimate(sample).value - local.estimate(sample).value
+        assert narrow.high - narrow.value < 0.1 * abs(apart) < 0.9 * abs(apart) < wide.high - wide.value
+        nothing = np.zeros(400)
+        modelled = kwis.PredictedSample(sample, predicted=nothing, predicted_value=nothing)
+        for method in (aware, plain):
+            robust, simple = method.interval(kwis.DoublyRobust(local), modelled), method.interval(local, sample)
+            assert robust.width == pytest.approx(simple.width, rel=1e-9)
+
     def test_only_a_difference_beyond_chance_is_bias(self):
         influence = np.repeat([[-1.0], [1.0]], 50, axis=0)
         error = math.sqrt(100 / 100 / 99)

@@ -243,7 +243,7 @@ def test_a_repair_learnt_without_a_part_of_the_rows_is_the_regression_on_the_oth
     assert len(found) == 4
     for number, one in enumerate(found):
         part = rows.take(labels != number)
-        known = scores(fitted.terms, fitted.names, fitted.read, part.features, part.given)[0]
+        known = scores(fitted.terms, fitted.names, fitted.read, part.features, part.given, fitted.used)[0]
         alone = likelihood(known, part.action, part.weight, free_scale=fitted.free_scale).fit(fitted.spread, tolerance=1e-13)
         made, expected, whole = (
             replace(fitted, coefficients=c).distribution(features, rows.given) for c in (one.coefficients, alone, fitted.coefficients)
@@ -264,3 +264,31 @@ def test_refits_come_with_a_repair_that_asks_for_them() -> None:
     assert fit_repair(features, action, truth, parts=5).refits == ()
     with pytest.raises(InputError, match=r"^`parts` must be"):
         fit_repair(features, action, given, parts=1)
+
+
+def test_a_term_left_out_leaves_the_others_as_they_were_judged() -> None:
+    features, action, truth = logger(400, 3, seed=7)
+    rows = Material(features=features, action=action, given=truth)
+    splits = Splits.of(rows, np.random.default_rng(0))
+    assert splits is not None
+    together, alone = (choose(splits, terms, np.random.default_rng(1)) for terms in (("actions", "context"), ("context",)))
+    without = replace(together, exponents=(None, -2, None)).fit(rows, np.random.default_rng(2))
+    by_itself = replace(alone, exponents=(-2, None)).fit(rows, np.random.default_rng(2))
+    assert without.spread.size == features.shape[1]  # the shares of the actions went with the term they were in
+    assert by_itself.spread.size == features.shape[1] + 1
+    assert without.distribution(features, truth).shape == truth.shape
+
+
+@pytest.mark.parametrize("terms", ["context", "actions"])
+def test_a_repair_of_which_no_term_is_left_changes_nothing(terms: str) -> None:
+    features, action, truth = logger(300, 3, seed=8)
+    model = fit_repair(features, action, truth, terms=terms, always=True)
+    if not model.terms:
+        assert model.kept
+        np.testing.assert_array_equal(model.distribution(features, truth), truth)
+    splits = Splits.of(Material(features=features, action=action, given=truth), np.random.default_rng(0))
+    assert splits is not None
+    chosen = choose(splits, (terms,), np.random.default_rng(1))
+    empty = replace(chosen, exponents=(None,) * len(chosen.exponents))
+    assert empty.used == ()
+    assert not empty.used_when("always")

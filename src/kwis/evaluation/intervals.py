@@ -38,6 +38,7 @@ class Intervals:
     level: float
     seed: int
     notes: list[str] = field(default_factory=list)
+    _instead: dict[str, str] = field(default_factory=dict)  # in words, by estimator: what was done where the method did not apply
 
     @property
     def replicates(self) -> int:
@@ -54,6 +55,8 @@ class Intervals:
         if one.resampled is not None:
             kind = self.method.method if isinstance(self.method, Bootstrap) else "bca"
             return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
+        if one.estimate.name in self._instead:
+            return self._instead[one.estimate.name]
         repaired = "" if one.refitted is None else ", with the error of the repair"
         if isinstance(self.method, InfluenceInterval):
             return f"influence function{repaired}"
@@ -76,8 +79,9 @@ class Intervals:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
 
     def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any, added: float) -> Interval:
-        if added and not (self.method is None or isinstance(self.method, StudentInterval | InfluenceInterval)):
-            self._note(f"{type(self.method).__name__} takes repaired propensities for right ones; the default adds the error of the repair")
+        if added and (estimate.influence is None or not isinstance(self.method or _STUDENT, StudentInterval | InfluenceInterval)):
+            used = "Bootstrap" if self.method is None else type(self.method).__name__
+            self._note(f"{used} takes repaired propensities for right ones; the default adds the error of the repair")
         fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
         value, influence = estimate.value, estimate.influence
         if influence is not None and drawn is not None:
@@ -97,7 +101,10 @@ class Intervals:
             except UnsupportedError as refusal:
                 self._note(f"{type(self.method).__name__} does not apply to {estimator.name}, which has an influence interval: {refusal}")
         if influence is None:
+            self._note_instead(estimator, estimate.name, f"bootstrap (bca, {Bootstrap().replicates:,} resamples)")
             return Bootstrap().interval(estimator, sample, self.level, self.seed)
+        if not isinstance(self.method, InfluenceInterval):
+            self._note_instead(estimator, estimate.name, f"influence function{', with the error of the repair' if added else ''}")
         reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.hypot(standard_error(influence, sample.group), added)
         return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence", bandwidth=fixed)
 
@@ -111,6 +118,10 @@ class Intervals:
             self._note(f"{name} has no estimate on most resamples, which hold too few rows of positive weight: influence interval instead")
         elif missing:
             self._note(f"{name} has no estimate on {missing} of {size} resamples, which are left out: its interval may be too short")
+
+    def _note_instead(self, estimator: Any, name: str, words: str) -> None:
+        if not isinstance(estimator, Difference):
+            self._instead[name] = words
 
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:

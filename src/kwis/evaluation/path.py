@@ -39,7 +39,7 @@ def path_rows(n: int, seed: int) -> Ints | None:
 def paths_of(
     policy: Policy, estimator: KernelWIS, rewards: Sequence[str], level: float, rows: Ints | None, measured: Sequence[Measured] = ()
 ) -> list[Path]:
-    """One path per reward, with influence intervals.
+    """One path per reward, with influence intervals; the error of a repair is not in them.
 
     Parameters
     ----------

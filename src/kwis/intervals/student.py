@@ -10,7 +10,10 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, UnsupportedError
+from kwis.estimators.difference import Difference
+from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.influence import draw_sums
+from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.estimators.wis import WIS
 from kwis.results import Estimate, Interval
@@ -36,7 +39,8 @@ class StudentInterval:
         Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval is symmetric. It applies to
         self-normalised estimates; others, and differences, are not bound to the range and get a symmetric interval.
     bias_aware
-        For kernel estimators, widen by the bias that the bandwidth may have brought: what the estimate differs from WIS by, beyond chance.
+        For normalised kernel estimators, doubly robust ones and differences included, widen by the bias that the bandwidth may have
+        brought: what the estimate differs from the same with WIS by, beyond chance.
     model_error
         Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see :func:`model_error`.
     """
@@ -98,13 +102,23 @@ class StudentInterval:
         return float(low), float(high)
 
     def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
-        kernel = getattr(estimator, "normalised", False) and estimate.bandwidth is not None and isinstance(sample, WeightedSample)
-        if not (self.bias_aware and kernel) or estimate.influence is None:
+        other = without_bandwidth(estimator) if self.bias_aware else None
+        if other is None or estimate.influence is None:
             return 0.0
-        whole = WIS().estimate(sample)
-        assert whole.influence is not None
+        whole = other.estimate(sample)
         apart = (estimate.influence - whole.influence)[:, None]
         return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
+
+
+def without_bandwidth(estimator: Any) -> Any:
+    """The same with one normaliser for all rows instead of a local one; None where there is none to replace."""
+    if isinstance(estimator, Difference):
+        first, second = without_bandwidth(estimator.first), without_bandwidth(estimator.second)
+        return None if first is None and second is None else Difference(first or estimator.first, second or estimator.second)
+    if isinstance(estimator, DoublyRobust):
+        weighting = without_bandwidth(estimator.weighting)
+        return None if weighting is None else DoublyRobust(weighting)
+    return WIS() if isinstance(estimator, KernelWIS) and estimator.normalised else None
 
 
 def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:

@@ -125,15 +125,12 @@ class RewardModel:
         The regressor, in words.
     explained
         Share of the held-out variance of the reward that it explains on the log it learnt from.
-    held_out
-        ``(n, K)`` predictions for the rows of the log itself, each from a model that never saw the row.
     candidates
         Held-out mean squared error of every model that was tried.
     """
 
     name: str
     explained: float
-    held_out: Floats
     candidates: Mapping[str, float]
     lesson: Lesson
     candidate: Candidate
@@ -156,7 +153,6 @@ def fit_rewards(features: Floats, action: Ints, reward: Floats, n_actions: int, 
     return RewardModel(
         name=best,
         explained=1 - errors[best] / plain if plain > 0 else 0.0,
-        held_out=tried[best],
         candidates=errors,
         lesson=lesson,
         candidate=candidates[best],

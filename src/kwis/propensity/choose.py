@@ -11,7 +11,7 @@ import numpy as np
 from kwis.bandwidth.folds import make_folds
 from kwis.propensity.gain import gain_p_value, surplus_p_value
 from kwis.propensity.material import Given, Material, scores
-from kwis.propensity.multinomial import HeldOut, likelihood
+from kwis.propensity.multinomial import HeldOut, Scores, likelihood
 from kwis.propensity.shrunk import Coefficients, Mask
 from kwis.propensity.strengths import Exponents, Part, Search
 from kwis.propensity.terms import Terms
@@ -22,7 +22,7 @@ When = Literal["convincing", "helpful", "always"]
 _FOLDS = 3
 _ROWS_FOR_ONE_SPLIT = 6_000
 ROWS_TO_CHOOSE = 12_000
-_ROWS_TO_FIT = 60_000
+ROWS_TO_FIT = 60_000
 _LEAST_DRAWS = 20
 _REFIT_TOLERANCE = 1e-7  # a part of the rows moves the loss by far more
 
@@ -33,25 +33,28 @@ class Fitted:
 
     Attributes
     ----------
+    names, used
+        Blocks that it was chosen from, which decide what each of them holds, and those left in it.
     free_scale, spread
         What it was fitted with, so that it can be fitted again.
     """
 
     terms: Terms
     names: tuple[str, ...]
+    used: tuple[str, ...]
     read: Given
     coefficients: Coefficients
     free_scale: bool
     spread: Floats
 
     def distribution(self, features: Floats, given: Floats) -> Floats:
-        return scores(self.terms, self.names, self.read, features, given)[0].distribution(self.coefficients)
+        return self._scores(features, given).distribution(self.coefficients)
 
     def without(self, rows: Material, parts: int, rng: np.random.Generator) -> tuple[Fitted, ...]:
         """The same learnt from the rows without each of so many parts of them, terms and spreads held."""
-        part = rows.sampled(_ROWS_TO_FIT, rng)
+        part = rows.sampled(ROWS_TO_FIT, rng)
         labels = make_folds(part.n, min(parts, part.draws), rng, part.group)
-        known = scores(self.terms, self.names, self.read, part.features, part.given)[0]
+        known = self._scores(part.features, part.given)
         found = []
         for number in range(int(labels.max()) + 1):
             kept = labels != number
@@ -59,6 +62,9 @@ class Fitted:
             made = learner.fit(self.spread, self.coefficients, tolerance=_REFIT_TOLERANCE)
             found.append(replace(self, coefficients=made))
         return tuple(found)
+
+    def _scores(self, features: Floats, given: Floats) -> Scores:
+        return scores(self.terms, self.names, self.read, features, given, self.used)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,6 +79,8 @@ class Chosen:
         Held-out log loss as given and with these spreads.
     logs
         Held-out log-probability of the actions taken, by split.
+    tried
+        Number of choices that were compared.
     """
 
     free_scale: bool
@@ -82,6 +90,7 @@ class Chosen:
     before: float
     after: float
     logs: tuple[Floats, ...]
+    tried: int
 
     @property
     def helps(self) -> bool:
@@ -99,19 +108,20 @@ class Chosen:
         return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
 
     def used_when(self, when: When) -> bool:
-        """Whether the repair is to be made."""
-        return when == "always" or self.convincing or (when == "helpful" and self.helps)
+        """Whether the repair is to be made; without any term there is none."""
+        return bool(self.used) and (when == "always" or self.convincing or (when == "helpful" and self.helps))
 
     def fit(self, rows: Material, rng: np.random.Generator) -> Fitted:
         """The regression with these spreads, learnt on the given rows."""
-        part = rows.sampled(_ROWS_TO_FIT, rng)
-        names = tuple(name for name in self.names if name in self.used)
-        made = Terms.of(part.features, rng, curved="curved" in names)
+        part = rows.sampled(ROWS_TO_FIT, rng)
+        made = Terms.of(part.features, rng, curved="curved" in self.used)
         read = Given.of(part.given, part.action)
-        known, sizes = scores(made, names, read, part.features, part.given)
+        known, sizes = scores(made, self.names, read, part.features, part.given, self.used)
         spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
         fitted = likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
-        return Fitted(terms=made, names=names, read=read, coefficients=fitted, free_scale=self.free_scale, spread=spread)
+        return Fitted(
+            terms=made, names=self.names, used=self.used, read=read, coefficients=fitted, free_scale=self.free_scale, spread=spread
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,4 +189,5 @@ def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> 
         before=after + splits.mean(gains),
         after=after,
         logs=search.logs(best),
+        tried=len(search.tried),
     )

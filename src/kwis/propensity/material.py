@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,10 +100,13 @@ class Material:
         return self if self.n <= most else self.take(np.sort(rng.permutation(self.n)[:most]))
 
 
-def scores(terms: Terms, names: tuple[str, ...], read: Given, features: Floats, given: Floats) -> tuple[Scores, dict[str, int]]:
-    """Everything the regression needs of some rows, and the number of columns of each block."""
+def scores(
+    terms: Terms, names: tuple[str, ...], read: Given, features: Floats, given: Floats, used: Container[str] | None = None
+) -> tuple[Scores, dict[str, int]]:
+    """Everything the regression needs of some rows, and the number of columns of each block; of the named blocks only those ``used``."""
     logs = read.logs(given)
-    blocks = terms.blocks(features, logs, names)
+    made = terms.blocks(features, logs, names)
+    blocks = {name: block for name, block in made.items() if used is None or name in used}
     design = np.hstack([np.zeros((len(logs), 0)), *blocks.values()])
     return Scores(logs, design, read.closed(given)), {name: block.shape[1] for name, block in blocks.items()}
 

@@ -32,6 +32,7 @@ from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 
 _SHARES = np.linspace(0, 1, 21)
+_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -162,6 +163,10 @@ class _Step:
 
     Attributes
     ----------
+    p_value
+        Of the given propensities being right.
+    gain
+        What held-out rows gain by the step, after those before it.
     made
         Held-out propensities after the step, by split.
     """
@@ -171,8 +176,8 @@ class _Step:
     made: list[Floats]
 
     def used(self, when: When) -> bool:
-        """Whether the step is to be made."""
-        return when == "always" or (self.gain > 0 and (when == "helpful" or self.p_value < LEVEL))
+        """Whether the step is to be made; either of two may be made by mistake, so each has half the level."""
+        return when == "always" or (self.gain > 0 and (when == "helpful" or self.p_value < LEVEL / _STEPS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -205,22 +210,35 @@ def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     )
 
 
-def _pool_step(splits: Splits, made: list[Floats], rng: np.random.Generator) -> _PoolStep:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Held-out propensities mixed with those from the context, by split."""
+
+    splits: Splits
+    made: list[Floats]
+    alone: list[Floats]
+
+    def mixed(self, share: float) -> list[Floats]:
+        return [share * made + (1 - share) * alone for made, alone in zip(self.made, self.alone, strict=True)]
+
+    def gains(self, share: float) -> list[Floats]:
+        return [np.log(mixed / made) for mixed, made in zip(self.mixed(share), self.made, strict=True)]
+
+    def best(self) -> float:
+        return float(max(_SHARES, key=lambda share: self.splits.mean(self.gains(share))))
+
+
+def _pool_step(splits: Splits, said: list[Floats], made: list[Floats], rng: np.random.Generator) -> _PoolStep:
+    """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a distribution has likelihoods."""
     chosen = choose(splits, ("context",), rng)
-    pairs = [(part, np.exp(logs)) for part, logs in zip(made, chosen.logs, strict=True)]
-
-    def pooled(share: float) -> list[Floats]:
-        return [share * part + (1 - share) * alone for part, alone in pairs]
-
-    def gains(share: float) -> list[Floats]:
-        return [np.log(mixed / part) for mixed, part in zip(pooled(share), made, strict=True)]
-
-    best = max(_SHARES, key=lambda share: splits.mean(gains(share)))
+    alone = [np.exp(logs) for logs in chosen.logs]
+    pool, test = _Pool(splits, made, alone), _Pool(splits, said, alone)
+    share = pool.best()
     return _PoolStep(
-        p_value=splits.gain_p_value(gains(best), len(_SHARES)),
-        gain=splits.mean(gains(best)),
-        made=pooled(best),
-        share=float(best),
+        p_value=splits.gain_p_value(test.gains(test.best()), chosen.tried * len(_SHARES)),
+        gain=splits.mean(pool.gains(share)),
+        made=pool.mixed(share),
+        share=share,
         chosen=chosen,
     )
 
@@ -232,19 +250,19 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
     if splits is None:
         return LoggedRepairModel(note="propensities were kept as given: the log is too small to test them", n_actions=rows.given.shape[1])
     terms = Terms.of(rows.features, rng, curved=True)
-    made = [said[picked][held] for held in splits.held]
-    before = splits.mean([-np.log(part) for part in made])
+    given = [said[picked][held] for held in splits.held]
+    before = splits.mean([-np.log(part) for part in given])
     level = _level_step(splits, said[picked], terms)
     levelled = level.used(when)
-    made = level.made if levelled else made
-    pool = _pool_step(splits, made, rng)
+    made = level.made if levelled else given
+    pool = _pool_step(splits, given, made, rng)
     pooled = pool.used(when)
     made = pool.made if pooled else made
     after = splits.mean([-np.log(part) for part in made])
     return LoggedRepairModel(
         kept=not (levelled or pooled),
         terms=("inverse",) * levelled + ("pool",) * pooled,
-        p_value=min(1.0, 2 * min(level.p_value, pool.p_value)),
+        p_value=min(1.0, _STEPS * min(level.p_value, pool.p_value)),
         log_loss_before=before,
         log_loss_after=after,
         share=pool.share if pooled else 1.0,

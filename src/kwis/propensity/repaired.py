@@ -14,11 +14,12 @@ from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.check import known_distribution
-from kwis.propensity.choose import LEVEL, Chosen, Splits, When, choose
+from kwis.propensity.choose import LEVEL, ROWS_TO_FIT, Chosen, Splits, When, choose
 from kwis.propensity.material import Material
 from kwis.propensity.reliability import Reliability, reliability
 from kwis.propensity.repair import TERMS, RepairModel, described, known_terms
 from kwis.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
+from kwis.propensity.shrunk import Mask
 from kwis.smoothing.threads import each_block, engine
 from kwis.typing import Floats, Ints, Seed
 
@@ -137,17 +138,18 @@ def _whole(
     refits: Floats = np.zeros((rows.n, 0))
     if chosen is not None and chosen.used_when(when):
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
-        made, refits = _cross_fitted(rows, chosen, labels, int(rng.integers(2**31)))
+        made, refits = _cross_fitted(rows, chosen, labels, rng)
     return _result(log, described(chosen, repaired=labels.size > 0), given, made, labels, refits)
 
 
-def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> tuple[Floats, Floats]:
+def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """``(n, K)`` distribution, each fold's from the rows of the others, and ``(n, folds)`` what each of the models says of all rows."""
     count = int(labels.max()) + 1
     made, refits = np.empty_like(rows.given), np.empty((rows.n, count))
+    learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
 
     def fill(fold: int) -> None:
-        fitted = chosen.fit(rows.take(labels != fold), np.random.default_rng([seed, fold]))
+        fitted = chosen.fit(rows.take(learnt_from & (labels != fold)), np.random.default_rng([seed, fold]))
         for start in range(0, rows.n, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             found = fitted.distribution(rows.features[part], rows.given[part])
@@ -159,6 +161,18 @@ def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, seed: int) -> tu
     return made, refits
 
 
+def _learnt_from(labels: Ints, rng: np.random.Generator) -> Mask:
+    """Rows that models are learnt from, all but one fold at a time.
+
+    They are drawn once for all folds, or their models would be further apart than the rows of one fold explain.
+    """
+    folds = int(labels.max()) + 1
+    most = ROWS_TO_FIT * folds // (folds - 1)
+    drawn = np.zeros(labels.size, dtype=bool)
+    drawn[rng.permutation(labels.size)[:most]] = True
+    return drawn
+
+
 def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator) -> RepairedPropensity:
     rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group)
     whole = fit_logged(rows, given, when, rng)
@@ -167,10 +181,11 @@ def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: 
     refits: Floats = np.zeros((rows.n, 0))
     if not whole.kept:
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
-        refits, seed = np.empty((rows.n, int(labels.max()) + 1)), int(rng.integers(2**31))
+        learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
+        refits = np.empty((rows.n, int(labels.max()) + 1))
 
         def fill(fold: int) -> None:
-            others = labels != fold
+            others = learnt_from & (labels != fold)
             model = whole.refitted(rows.take(others), given[others], np.random.default_rng([seed, fold]))
             for start in range(0, rows.n, _ROWS_AT_ONCE):
                 part = slice(start, start + _ROWS_AT_ONCE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Folds:
         return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
 
 
-def sum_of_others(values: Floats) -> Floats:
+def sum_of_others(values: Any) -> Floats:
     """For each value the sum of all others, added up rather than subtracted from the total: a huge one does not swallow the rest."""
     before, after = np.cumsum(values), np.cumsum(values[::-1])[::-1]
     return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)

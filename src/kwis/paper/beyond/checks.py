@@ -88,7 +88,7 @@ def _oracle_suite(results: Results) -> Goal:
 
 
 def _held_out(results: Results) -> list[Goal]:
-    """Where nothing was chosen: the question is the same, the answer is reported as it comes."""
+    """The same question of what is reported as it comes; misreports on soybean and yeast were in view when the rule was made."""
     made = [_asked(results, f"non-oracle {name}", finished(results, "non-oracle", name)) for name in ("letter", "kropt")]
     made += [_asked(results, how, finished(results, how)) for how in MISREPORTS]
     return [Goal(number=REPORTED, name=f"Half of raw Kernel-WIS? {name}", met=met, figures=figures) for name, met, figures in made]

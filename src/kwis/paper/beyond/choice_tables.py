@@ -37,7 +37,8 @@ def interval_table(results: Results) -> Table:
     return table_of(
         "intervals",
         "Coverage and width of intervals",
-        "Share of test sets whose interval covers the expected truth, by level, and mean width at 95 %.",
+        "Share of test sets whose interval covers the expected truth, by level, and mean width at 95 %. Intervals from the influence "
+        "function alone leave out the error of a repair; those by Student have it.",
         ("Setting", "Estimator", "Interval", "N", *(f"{level:.0%}" for level in LEVELS), "Width at 95 %"),
         lines,
     )
@@ -51,8 +52,8 @@ def regret_table(results: Results) -> Table:
     return table_of(
         "regret",
         "What was recommended",
-        "Error of the pipeline recommended, from each test set alone, and of the single one that is best in hindsight over the same "
-        "experiments.",
+        "Error of the pipeline recommended, by the repair on the training log and the standard errors on each test set, and of the single "
+        "one that is best in hindsight over the same experiments.",
         ("Setting", "N", "Recommended", "Best single", "Which", "Regret", "Picked most often"),
         lines,
     )

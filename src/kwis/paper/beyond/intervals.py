@@ -13,7 +13,6 @@ import numpy as np
 from kwis.estimators import VIS
 from kwis.intervals import EmpiricalBernstein, IntervalMethod, LogarithmicSmoothing
 from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
-from kwis.paper.beyond.columns import REPAIRED
 from kwis.paper.estimates import Influenced
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
@@ -50,10 +49,9 @@ def intervals_of(found: Mapping[str, Influenced], reward: Floats, picked: Sequen
 
 
 def _whole(found: Mapping[str, Influenced], name: str) -> Influenced | None:
-    """WIS under the same weights, against which the bias of a kernel estimate is judged; None for any other."""
-    if name.removeprefix(REPAIRED) != "normalised-kernel-wis":
-        return None
-    return found[f"{REPAIRED}wis" if name.startswith(REPAIRED) else "wis"]
+    """The same with WIS for Kernel-WIS, against which the bias of a kernel estimate is judged; None for any other."""
+    kernel = "normalised-kernel-wis"
+    return found[f"{name.removesuffix(kernel)}wis"] if name.endswith(kernel) else None
 
 
 def student(one: Influenced, reward: Floats, whole: Influenced | None = None) -> Floats:

@@ -1,4 +1,7 @@
-"""What the recommendation of :mod:`kwis.evaluation.recommend` picks on every test set of a cell, from that log alone."""
+"""What the recommendation of :mod:`kwis.evaluation.recommend` picks on every test set of a cell.
+
+Propensities are in doubt if the repair on the training log changed them; the tests that :func:`kwis.evaluate` makes besides take no part.
+"""
 
 from __future__ import annotations
 

@@ -181,6 +181,8 @@ class _Dataset:
         train = self.laboratory.rows[0]
         weights = np.stack([self._repaired_weight(cell, train) for cell in changed], axis=1)
         usable = [number for number in range(len(changed)) if np.isfinite(weights[:, number]).all() and weights[:, number].any()]
+        if not usable:
+            return
         choices = select_bandwidths(self.laboratory.train_context, weights[:, usable], folds=self.laboratory.fold_labels)
         self.store.save_bandwidths(
             StoredBandwidth(

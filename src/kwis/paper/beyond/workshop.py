@@ -66,7 +66,6 @@ class Repaired:
     kept: bool
     p_value: float
     gain: float
-    note: str
     refits: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0, 0), dtype=np.float32))
 
 
@@ -178,5 +177,4 @@ def _repaired(model: Any, train: Floats, test: Floats) -> Repaired:
         kept=bool(model.kept),
         p_value=float(model.p_value),
         gain=float(model.log_loss_before - model.log_loss_after),
-        note=str(model.note),
     )
