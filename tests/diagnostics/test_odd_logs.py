@@ -43,7 +43,7 @@ def odd_logs(draw):
         "x": draw(st.sampled_from([np.zeros(n), rng.normal(size=n), np.where(rng.random(n) < 0.5, np.nan, 1.0), np.full(n, np.nan)])),
         "kind": np.resize(np.array(draw(st.sampled_from([["a"], ["a", "b"], [None, "a"], [f"id{i}" for i in range(n)]])), dtype=object), n),
         "action": rng.integers(actions, size=n),
-        "reward": draw(st.sampled_from([np.zeros(n), rng.normal(size=n), np.full(n, 1e150)])),
+        "reward": draw(st.sampled_from([np.zeros(n), rng.normal(size=n), np.full(n, 1e100)])),
         "p": draw(st.sampled_from([np.ones(n), np.full(n, 1 / actions), rng.uniform(1e-9, 1, n)])),
         "when": draw(st.sampled_from([np.zeros(n), np.arange(n), rng.normal(size=n)])),
         "user": rng.integers(draw(st.integers(1, n)), size=n),

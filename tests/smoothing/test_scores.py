@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis._sums import sum_of_others
 from kwis.smoothing import cross_validation, held_out
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds, halving_grid
@@ -162,3 +163,9 @@ def test_the_front_door_picks_a_plan_by_size_and_kernel():
     assert names(600, 60) == ("WideCV", "WideCV")
     assert names(300, 60) == ("BlockedCV", "BlockedCV")
     assert names(600, 2, kwis.RBF, (0, 1)) == ("LatticeCV", "LatticeCV")
+
+
+def test_the_sum_of_all_others_survives_a_huge_entry():
+    np.testing.assert_array_equal(sum_of_others([1e40, 1.0, 2.0]), [3.0, 1e40, 1e40])
+    np.testing.assert_array_equal(sum_of_others([[1.0, 5.0], [2.0, 6.0]]), [[2.0, 6.0], [1.0, 5.0]])
+    np.testing.assert_array_equal(sum_of_others([7.0]), [0.0])

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from kwis import _validation as check
 from kwis._learning import fitting, weight_argument
+from kwis._sums import sum_of_others
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
@@ -204,7 +205,7 @@ def _shares(log: LoggedBandit, labels: Ints, mass: Floats) -> Floats:
     """Shares of the actions in the other folds, whatever the context."""
     counts = np.zeros((int(labels.max()) + 1, log.n_actions))
     np.add.at(counts, (labels, log.action), mass)
-    others = counts.sum(axis=0) - counts
+    others = sum_of_others(counts)
     return (others / others.sum(axis=1, keepdims=True))[labels]
 
 

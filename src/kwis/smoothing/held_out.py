@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kwis._sums import sum_of_others
 from kwis.smoothing.threads import row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
@@ -79,12 +80,6 @@ class Folds:
         mass, load = np.bincount(self.labels, self.mass), np.bincount(self.labels, self.mass * weight)
         others = sum_of_others(load) / sum_of_others(mass)
         return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
-
-
-def sum_of_others(values: Any) -> Floats:
-    """For each value the sum of all others, added up rather than subtracted from the total: a huge one does not swallow the rest."""
-    before, after = np.cumsum(values), np.cumsum(values[::-1])[::-1]
-    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
 
 
 @dataclass(frozen=True, slots=True)
