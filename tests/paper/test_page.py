@@ -110,7 +110,7 @@ def test_the_summary_comes_first_and_says_how_many_rows_agree(page: str) -> None
     assert re.match(r"\d+ of \d+ oracle rows agree with the paper within 0\.01", heading.group(1))
     assert page.index('id="summary"') < page.index('id="contents"') < page.index('id="oracle-published"')
     assert "Fewer experiments than the paper&#x27;s grid: " in page
-    assert "1.0 minutes in all; none failed" in page
+    assert "1.0 minutes with shared bandwidths; none failed" in page
 
 
 def test_arrhythmia_is_explained_beside_every_block_that_shows_it(page: str) -> None:
