@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -56,6 +57,10 @@ def _results(size: Size = _good, covered: int = 9, every: int = 40) -> Results:
         measures={
             "picked": {key: Measure(name="picked", value=math.nan, words="repaired-wis") for key in facts},
             "misfit": {key: Measure(name="misfit", value=0.0 if one.setting == "oracle" else 0.3) for key, one in facts.items()},
+            "repair": {
+                key: Measure(name="repair", value=0.1, words="kept" if one.setting == "oracle" else "repaired")
+                for key, one in facts.items()
+            },
             "misfit-repaired": {key: Measure(name="misfit-repaired", value=0.1) for key in facts},
             "smoothness": {key: Measure(name="smoothness", value=int(key[:2], 16) / 255) for key in facts},
         },
@@ -224,6 +229,15 @@ def test_the_page_tells_the_story_where_there_is_one(results: Results) -> None:
     assert further_tables(without) == []
     assert "## Which estimator to use" in as_page(results)
     assert "Repaired WIS (100%)" in as_page(results)
+
+
+def test_the_page_says_when_to_use_what_and_which_bandwidth(results: Results) -> None:
+    page = as_page(results)
+    right, rest = (sum((facts.setting == "oracle") is wanted for facts in results.cells.values()) for wanted in (True, False))
+    assert f"were kept ({right} experiments): WIS 0.0200, Kernel-WIS 0.0200" in page
+    assert f"were repaired ({rest} experiments): Repaired WIS 0.0210, Repaired Kernel-WIS 0.2000" in page
+    assert "against 0.2000 of WIS with the propensities as given" in page
+    assert re.search(r"by its bandwidth: cross-validation 0\.1\d+, SLOPE 0\.1\d+", page)
 
 
 def test_pipelines_are_no_columns_of_the_paper_s_own_tables(results: Results) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kwis.paper.beyond.columns import ABLATION_COLUMNS, RECOMMENDED
+from kwis.paper.beyond.columns import ABLATION_COLUMNS, BANDWIDTH_COLUMNS, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
 from kwis.paper.beyond.figures import all_figures
 from kwis.paper.beyond.intervals import DEFAULT_METHOD
 from kwis.paper.beyond.naming import NAMES
@@ -53,7 +53,7 @@ def chapters(results: Results) -> list[Chapter]:
         chapter("How wrong, how smooth", _measures(results), (), (figures["misfit-all"], figures["smoothness-all"])),
         chapter("Intervals", _intervals(results), ("intervals",)),
         chapter("Which estimator to use", _choice(results), ("regret",)),
-        chapter("Bandwidths and kernels", [], ("bandwidths", "kernels")),
+        chapter("Bandwidths and kernels", _bandwidths(results), ("bandwidths", "kernels")),
     ]
 
 
@@ -130,7 +130,30 @@ def _choice(results: Results) -> list[str]:
         f"{found.recommended:.4f}, the best single one in hindsight, {NAMES.get(found.name, found.name)}, {found.best:.4f}: a regret of "
         f"{found.share:+.1%}. Picked were {often}."
     )
-    return [told]
+    return [told, *_by_repair(results, cells)]
+
+
+def _by_repair(results: Results, cells: list[CellFacts]) -> list[str]:
+    """When to use what: the weights, where the repair left the propensities alone and where it did not."""
+    found = results.measures.get("repair", {})
+    said = []
+    for word, prefix in (("kept", ""), ("repaired", REPAIRED)):
+        part = [facts for facts in cells if facts.key in found and found[facts.key].words == word]
+        if part:
+            names = [prefix + name for name in (*WEIGHTED, *MODELLED[1:])]
+            listed = ", ".join(f"{NAMES[name]} {error(results, name, part):.4f}" for name in names)
+            given = "" if word == "kept" else f", against {error(results, 'wis', part):.4f} of WIS with the propensities as given"
+            said.append(f"Where the propensities were {word} ({len(part):,} experiments): {listed}{given}.")
+    return said
+
+
+def _bandwidths(results: Results) -> list[str]:
+    names = {"cross-validation": "", "SLOPE": "-slope", "the plug-in": "-plug-in", "the best in hindsight": f"-{BEST}", "shrunk": "-shrunk"}
+    cells = finished(results, "oracle", column=BANDWIDTH_COLUMNS[-1]) + finished(results, "non-oracle", column=BANDWIDTH_COLUMNS[-1])
+    if not cells:
+        return ["There are no other bandwidths in these results yet."]
+    listed = ", ".join(f"{words} {error(results, f'normalised-kernel-wis{rule}', cells):.4f}" for words, rule in names.items())
+    return [f"Normalised Kernel-WIS with the propensities as given, on {len(cells):,} experiments, by its bandwidth: {listed}."]
 
 
 def as_page(results: Results) -> str:
