@@ -50,6 +50,9 @@ class Estimate:
         Rows used.
     effective_n
         ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
+    isolation
+        Kernel-WIS and State-WIS only: share of a row in the weight around it, on average over rows with a weight. The inverse of n where
+        every row is everyone's neighbour; 1 where nobody has one, and the estimate is the mean of those rows whatever their weights.
     influence
         ``(n,)`` first-order effect of each row on the estimate, times n; they sum to 0. None if the estimator gives none.
     leverage
@@ -63,6 +66,7 @@ class Estimate:
     n: int
     std_error: float = math.nan
     effective_n: float = math.nan
+    isolation: float | None = None
     influence: Floats | None = None
     leverage: Floats | None = None
     bandwidth: Bandwidth | None = None

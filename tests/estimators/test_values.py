@@ -42,6 +42,15 @@ class TestTwins:
         expected = twin.effective_size(case.applied(sample, masses(sample)), masses(sample))
         assert case.estimator.estimate(sample).effective_n == pytest.approx(expected, rel=1e-12)
 
+    def test_the_isolation_is_that_of_the_twin(self, case, mass):
+        sample = some_sample(mass=mass)
+        found = case.estimator.estimate(sample).isolation
+        if case.similarity is None:
+            assert found is None
+        else:
+            expected = twin.isolation(sample.context.tolist(), sample.weight.tolist(), masses(sample), case.similarity)
+            assert found == pytest.approx(expected, rel=1e-12)
+
 
 @pytest.mark.parametrize("normalised", [False, True])
 @pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])

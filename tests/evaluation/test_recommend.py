@@ -7,7 +7,7 @@ import pytest
 import kwis
 from kwis.diagnostics import MeanTest, PropensityReport
 from kwis.evaluation import Change
-from kwis.evaluation.recommend import disagreement, pick, recommended
+from kwis.evaluation.recommend import MOST_ISOLATION, disagreement, pick, recommended
 from kwis.propensity import Finding, PropensityCheck
 
 NAMES = (
@@ -46,17 +46,34 @@ def report(*, wrong=False, estimated=False, finding=None) -> PropensityReport:
     )
 
 
-def test_propensities_without_fault_call_for_wis():
-    found = pick(ALL, report())
+@pytest.mark.parametrize("isolation", [0.001, MOST_ISOLATION])
+def test_rows_with_neighbours_call_for_local_normalisation(isolation):
+    found = pick(ALL, report(), isolation)
+    assert (found.name, found.runner_up) == ("normalised-kernel-wis", "wis")
+    assert found.why == ("weights are normalised around each context, which undoes errors that neighbouring contexts share",)
+
+
+def test_rows_without_neighbours_call_for_one_normaliser():
+    found = pick(ALL, report(), 0.42)
     assert (found.name, found.runner_up) == ("wis", "normalised-kernel-wis")
-    assert "nothing speaks against the propensities" in found.why[0]
+    assert found.why == ("rows make up 42% of the weight around them: too few neighbours, so one normaliser serves all rows",)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "words"), [(None, "it is not known whether rows have neighbours"), (float("nan"), "rows make up nan% of the weight")]
+)
+def test_unknown_neighbours_are_none(isolation, words):
+    found = pick(ALL, report(), isolation)
+    assert found.name == "wis"
+    assert words in found.why[0]
 
 
 @pytest.mark.parametrize("doubt", [{"wrong": True}, {"estimated": True}, {"finding": "rounded"}, {"finding": "constant"}])
-def test_propensities_in_doubt_call_for_local_normalisation(doubt):
-    found = pick(ALL, report(**doubt))
-    assert (found.name, found.runner_up) == ("normalised-kernel-wis", "wis")
-    assert "around each context" in found.why[-1]
+def test_doubts_about_propensities_are_told_and_change_nothing(doubt):
+    found = pick(ALL, report(**doubt), 0.1)
+    assert found.name == "normalised-kernel-wis"
+    assert len(found.why) == 2
+    assert "propensities" in found.why[0]
 
 
 def test_the_reason_names_the_place():
@@ -64,11 +81,11 @@ def test_the_reason_names_the_place():
 
 
 def test_certain_rows_are_no_doubt_about_propensities():
-    assert pick(ALL, report(finding="certain")).name == "wis"
+    assert len(pick(ALL, report(finding="certain"), 0.1).why) == 1
 
 
 @pytest.mark.parametrize(
-    ("in_doubt", "model", "name"),
+    ("near", "model", "name"),
     [
         (False, 0.9, "doubly-robust-wis"),
         (False, 1.0, "wis"),
@@ -78,28 +95,29 @@ def test_certain_rows_are_no_doubt_about_propensities():
         (True, 1.1, "normalised-kernel-wis"),
     ],
 )
-def test_a_reward_model_has_to_make_the_standard_error_smaller(in_doubt, model, name):
+def test_a_reward_model_has_to_make_the_standard_error_smaller(near, model, name):
     weighting = name.removeprefix("doubly-robust-")
-    assert recommended({**ALL, f"doubly-robust-{weighting}": model}, in_doubt=in_doubt) == name
+    assert recommended({**ALL, f"doubly-robust-{weighting}": model}, near=near) == name
 
 
 def test_the_error_of_an_estimator_that_is_not_wanted_decides_nothing():
-    for in_doubt in (False, True):
-        first = recommended(ALL, in_doubt=in_doubt)
+    for near in (False, True):
+        first = recommended(ALL, near=near)
         for name in NAMES:
             if name not in (first, f"doubly-robust-{first}"):
-                assert recommended({**ALL, name: 1e-9}, in_doubt=in_doubt) == first
+                assert recommended({**ALL, name: 1e-9}, near=near) == first
 
 
 def test_the_reason_says_what_the_model_brings():
     words = "the reward model explains 30% of the held-out variance, so only what it leaves is weighted"
-    assert pick({**ALL, "doubly-robust-wis": 0.5}, report(), 0.3).why[-1] == f"{words}, with a smaller standard error"
-    assert pick(errors("doubly-robust-wis"), report(), 0.3).why[-1] == words
+    assert pick({**ALL, "doubly-robust-wis": 0.5}, report(), 0.9, 0.3).why[-1] == f"{words}, with a smaller standard error"
+    assert pick(errors("doubly-robust-wis"), report(), None, 0.3).why[-1] == words
 
 
 def test_what_was_not_computed_is_replaced():
     assert pick(errors("vis", "wis"), report(wrong=True)).name == "wis"
-    assert pick(errors("wis", "doubly-robust-wis", "normalised-kernel-wis"), report(wrong=True), 0.3).name == "normalised-kernel-wis"
+    assert pick(errors("doubly-robust-wis", "normalised-kernel-wis"), report(), 0.3).name == "normalised-kernel-wis"
+    assert pick(errors("normalised-kernel-wis", "vis"), report(), 0.9).name == "normalised-kernel-wis"
     assert pick(errors("doubly-robust-wis", "vis"), report()).name == "doubly-robust-wis"
     assert pick(errors("vis", "truncated-vis"), report()).name == "truncated-vis"
     assert pick(errors("vis", "normalised-state-wis"), report()).name == "normalised-state-wis"

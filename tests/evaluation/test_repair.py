@@ -111,12 +111,12 @@ def test_the_rule_says_what_failed_and_what_was_done():
     log, _ = shop(power=0.4)
     mended = mend(log, resolve_targets(log, "new"), "auto", 0)
     errors = {"wis": 1.0, "normalised-kernel-wis": 1.0}
-    found = pick(errors, mended.report, None, mended)
+    found = pick(errors, mended.report, 0.1, None, mended)
     assert found.why[0].startswith("the propensities fail their tests (")
     assert found.why[1] == "they were repaired from the logged actions"
     right, _ = shop()
     kept = mend(right, resolve_targets(right, "new"), "auto", 0)
-    assert pick(errors, kept.report, None, kept).name == "wis"
+    assert pick(errors, kept.report, 0.1, None, kept).why == (found.why[-1],)
 
 
 def test_always_repairs_and_never_does_not():

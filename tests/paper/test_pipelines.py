@@ -22,6 +22,7 @@ from kwis.paper.beyond.columns import (
     PARTS,
     PIPELINES,
     REPAIRS,
+    WEIGHTED,
 )
 from kwis.paper.beyond.intervals import student
 from kwis.paper.beyond.measures import Smoothness, divergence, nearest_rows
@@ -41,6 +42,7 @@ from kwis.propensity.repair_logged import fit_repair_logged
 from kwis.weights import WeightedSample
 
 _TABLES = ("cells", "bandwidths", "estimates", "intervals", "measures")
+_MEASURES = {"picked", "isolation", "misfit", "misfit-repaired", "repair", "explained", "smoothness"}
 _SET = 3  # the test set that estimates are worked out on again
 
 
@@ -98,6 +100,9 @@ def test_every_pipeline_is_the_public_estimator_on_each_test_set(workshop: Works
             one, public = found[f"{prefix}{estimator.name}"], estimator.estimate(sample)
             assert one.value[_SET - 1] == pytest.approx(public.value, rel=1e-10), (prefix, estimator.name)
             assert np.allclose(one.influence[:, _SET - 1], public.influence, rtol=1e-8, atol=1e-10), (prefix, estimator.name)
+            if "normalised" in estimator.name:
+                assert one.isolation is not None
+                assert one.isolation[_SET - 1] == pytest.approx(public.isolation, rel=1e-10), (prefix, estimator.name)
     truth = _samples(workshop, cell, laboratory.probabilities(cell.logging)[rows])
     assert found["oracle-wis"].value[_SET - 1] == pytest.approx(kwis.WIS().estimate(truth).value)
     assert found["direct-method"].value[_SET - 1] == pytest.approx(DirectMethod().estimate(truth).value)
@@ -215,14 +220,14 @@ def test_every_cell_has_every_main_pipeline(finished: Path) -> None:
     with Store(finished) as store:
         keys = {facts.key for facts in store.cells()}
         assert store.finished(MAIN_COLUMNS) == {(key, name) for key in keys for name in MAIN_COLUMNS}
-        assert {one.name for _, one in store.measures()} == {"picked", "misfit", "misfit-repaired", "repair", "explained", "smoothness"}
+        assert {one.name for _, one in store.measures()} == _MEASURES
         assert {method for _, _, method, _ in store.intervals()} == {"student"}
 
 
 def test_what_is_recommended_is_one_of_the_pipelines(finished: Path) -> None:
     with Store(finished) as store:
         picked = {key: one.words.split() for key, one in store.measures() if one.name == "picked"}
-        values = {name: {one.key: one.value for one in store.estimates(name)} for name in {*MAIN_COLUMNS, "wis"}}
+        values = {name: {one.key: one.value for one in store.estimates(name)} for name in {*MAIN_COLUMNS, *WEIGHTED}}
     assert picked
     for key, names in picked.items():
         assert values["recommended"][key].tolist() == [values[name][key][t] for t, name in enumerate(names)]

@@ -65,6 +65,17 @@ def local_ratios(context, weight, mass, similarity):
     return ratios
 
 
+def isolation(context, weight, mass, similarity):
+    """Share of each row in the weight around it, on average over the interactions whose weight is not 0."""
+    total = counted = 0.0
+    for i, (x, w, c) in enumerate(zip(context, weight, mass, strict=True)):
+        if w > 0:
+            around = sum(mass[j] * similarity(x, y) * weight[j] for j, y in enumerate(context))
+            total += c * mass[i] * w / around
+            counted += c
+    return total / counted
+
+
 def local_wis(context, weight, reward, mass, similarity, normalised):
     ratios = local_ratios(context, weight, mass, similarity)
     top = sum(c * t * r for t, r, c in zip(ratios, reward, mass, strict=True))

@@ -49,4 +49,4 @@ def locally_normalised(weight: Floats, counts: Floats, sums: LocalSums) -> Appli
         pulls = sums(both)
         return pulls[:, :columns] - w * pulls[:, columns:]
 
-    return Applied(applied, reaction)
+    return Applied(applied, reaction, lambda: counts * w / np.maximum(near_weight, _TINY))

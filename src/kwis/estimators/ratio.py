@@ -36,10 +36,20 @@ class Applied:
     reaction
         Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives, with respect to
         the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only.
+    own
+        Where the weight of a row depends on its neighbours: ``(n, B)`` share of each row in the weight around it.
     """
 
     weight: Floats
     reaction: Callable[[Floats], Floats] | None = None
+    own: Callable[[], Floats] | None = None
+
+    def isolation(self, counted: Floats) -> float | None:
+        """Mean over the rows that have a weight of the share of each in the weight around it, on the first resample."""
+        if self.own is None:
+            return None
+        share, count = self.own()[:, 0], counted[:, 0]
+        return float(count @ share / count[share > 0].sum())
 
 
 class Rule(Protocol):
@@ -71,6 +81,7 @@ def ratio_estimate(
         n=sample.n,
         std_error=standard_error(influence, sample.group),
         effective_n=effective_size(statistics.applied[:, 0], sample.mass),
+        isolation=statistics.isolation,
         influence=influence,
         leverage=leverage(statistics.applied[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
         bandwidth=bandwidth,
@@ -97,6 +108,7 @@ class _Statistics:
     values: Floats
     applied: Floats
     influence: Floats
+    isolation: float | None = None
 
 
 def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_influence: bool) -> _Statistics:
@@ -112,7 +124,9 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
         if rule.normalised or applied.reaction is not None:
             values[load == 0] = np.nan
         influence: Floats = np.empty((0, 0))
+        isolation = None
         if with_influence:
+            isolation = applied.isolation(counted)
             share = total / load if rule.normalised else np.ones_like(total)
             influence = _influence(rule, reward, counted, applied, values, share)
             # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
@@ -120,7 +134,7 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
             if sample.mass is not None:
                 influence *= sample.mass[:, None]
             influence = np.ldexp(influence, scale, out=influence)
-        return _Statistics(np.ldexp(values, scale), applied.weight, influence)
+        return _Statistics(np.ldexp(values, scale), applied.weight, influence, isolation)
 
 
 def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:

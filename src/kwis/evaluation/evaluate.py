@@ -22,7 +22,7 @@ from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
 from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
-from kwis.evaluation.recommend import Pick, pick
+from kwis.evaluation.recommend import NEAR, Pick, pick
 from kwis.evaluation.records import Path
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
@@ -228,8 +228,9 @@ class _Run:
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
+        alone = {(one.target, one.reward): one.estimate.isolation for one in measured if one.estimate.name.endswith(NEAR)}
         picks = std_errors_of(measured).items()
-        return {key: pick(found, report, explained.get(key[1]), self.ready.mended) for key, found in picks}
+        return {key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended) for key, found in picks}
 
     def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
         found: list[Path] = []

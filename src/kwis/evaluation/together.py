@@ -73,7 +73,7 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
         if applied.reaction is not None:
             direct += applied.reaction(mass[:, None] * v * columns)
         total, load = float(mass.sum()), loads[-1]
-        effective = effective_size(v[:, 0], sample.mass)
+        effective, isolation = effective_size(v[:, 0], sample.mass), applied.isolation(mass[:, None])
 
         def one(job: Job, j: int) -> Estimate:
             rule = job.rule
@@ -87,6 +87,7 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
                 n=sample.n,
                 std_error=standard_error(influence, sample.group),
                 effective_n=effective,
+                isolation=isolation,
                 influence=influence,
                 leverage=leverage(v[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
             )

@@ -50,6 +50,8 @@ class Influenced:
         ``(n, test_sets)`` weights applied to the rewards; None where all rows count alike.
     normalised, shifted
         Whether the estimate divides by their sum, and whether something was added to it.
+    isolation
+        ``(test_sets,)`` share of a row in the weight around it, on average over rows with a weight; None without neighbours.
     refits
         ``(parts, test_sets)`` values by each refit of the repair that the weights come from; None without one.
     """
@@ -60,6 +62,7 @@ class Influenced:
     normalised: bool = False
     shifted: bool = False
     kernel_average: float | None = None
+    isolation: Floats | None = None
     refits: Floats | None = None
 
     @property
@@ -108,6 +111,7 @@ def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list
     pulls = np.split(sums(np.concatenate(shares, axis=1)), 2 * len(terms), axis=1)
     reactions = [near - weight * far for near, far in zip(pulls[::2], pulls[1::2], strict=True)]
     average, load = float(np.mean(count)) / n, applied.mean(axis=0)
+    alone = safe_ratio(weight, np.broadcast_to(mass, weight.shape)).sum(axis=0) / np.count_nonzero(weight, axis=0)
     found = []
     for earned, pull in zip(terms[:-1], reactions[:-1], strict=True):
         plain = earned.mean(axis=0)
@@ -116,7 +120,7 @@ def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list
         found.append(
             (
                 Influenced(value=plain, influence=earned + pull - plain, applied=applied, kernel_average=average),
-                Influenced(value=ratio, influence=relative, applied=applied, normalised=True, kernel_average=average),
+                Influenced(value=ratio, influence=relative, applied=applied, normalised=True, kernel_average=average, isolation=alone),
             )
         )
     return found

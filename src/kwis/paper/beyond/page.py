@@ -22,8 +22,7 @@ INTRODUCTION = (
     "The paper names what it leaves open: which estimator to use, intervals that cover too seldom, bandwidths, and large errors where the "
     "behaviour propensities are wrong. Here the same experiments, on the same logs and test sets, are answered by pipelines that repair "
     "the propensities from the logged actions and model rewards, both on the training log, and choose the estimator by the standard errors "
-    "on each test set; the tests of propensities that `kwis.evaluate` makes besides take no part. Everything is measured against the "
-    "expected truth."
+    "on each test set and by whether its rows have neighbours. Everything is measured against the expected truth."
 )
 
 

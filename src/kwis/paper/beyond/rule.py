@@ -1,7 +1,4 @@
-"""What the recommendation of :mod:`kwis.evaluation.recommend` picks on every test set of a cell.
-
-Propensities are in doubt if the repair on the training log changed them; the tests that :func:`kwis.evaluate` makes besides take no part.
-"""
+"""What the recommendation of :mod:`kwis.evaluation.recommend` picks on every test set of a cell."""
 
 from __future__ import annotations
 
@@ -9,19 +6,29 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kwis.evaluation.recommend import recommended
+from kwis.evaluation.recommend import NEAR, WHOLE, has_neighbours, modelled, recommended
 from kwis.paper.beyond.columns import REPAIRED
 from kwis.paper.estimates import Influenced, TestSetEstimates
+from kwis.typing import Floats
 
-_CHOICE = ("wis", "doubly-robust-wis", "normalised-kernel-wis", "doubly-robust-normalised-kernel-wis")
+_CHOICE = (WHOLE, modelled(WHOLE), NEAR, modelled(NEAR))
+
+
+def isolation(found: Mapping[str, Influenced]) -> Floats:
+    """How isolated the rows of each test set are."""
+    alone = found[f"{REPAIRED}{NEAR}"].isolation
+    assert alone is not None
+    return alone
 
 
 def picked(found: Mapping[str, Influenced], *, kept: bool) -> tuple[str, ...]:
-    """Name of the pipeline for each test set, by its own standard errors and by whether the given propensities were kept."""
+    """Name of the pipeline for each test set, by its own standard errors and isolation; those of kept propensities have no prefix."""
     prefix = "" if kept else REPAIRED
     errors = {name: found[f"{prefix}{name}"].estimates.std_error for name in _CHOICE}
-    sets = len(errors[_CHOICE[0]])
-    return tuple(prefix + recommended({name: error[t] for name, error in errors.items()}, in_doubt=not kept) for t in range(sets))
+    return tuple(
+        prefix + recommended({name: error[t] for name, error in errors.items()}, near=has_neighbours(alone))
+        for t, alone in enumerate(isolation(found))
+    )
 
 
 def estimates(found: Mapping[str, Influenced], names: Sequence[str]) -> TestSetEstimates:

@@ -131,7 +131,11 @@ class _Dataset:
         return PipelineResults(
             estimates=(*named, (RECOMMENDED, rule.estimates(found, picked))),
             intervals=intervals_of(found, self.laboratory.experiment(cell).reward, picked),
-            measures=(Measure(name="picked", value=math.nan, words=" ".join(picked)), *self._measures(cell)),
+            measures=(
+                Measure(name="picked", value=math.nan, words=" ".join(picked)),
+                Measure(name="isolation", value=float(rule.isolation(found).mean())),
+                *self._measures(cell),
+            ),
         )
 
     def _measures(self, cell: Cell) -> tuple[Measure, ...]:
