@@ -144,6 +144,22 @@ def test_a_gate_can_ask_for_a_verdict(run: Run, tmp_path: Path) -> None:
     assert re.fullmatch(r"gate failed: verdict on the propensities is '(with care|do not trust)'\n", ended.err)
 
 
+def test_no_gate_opens_for_an_estimate_that_is_not_to_be_trusted(run: Run, tmp_path: Path) -> None:
+    lucky = columns(300)
+    lucky["luck"] = [0.9 if number < 3 else 0.001 for number in range(300)]
+    path = write_csv(tmp_path / "log.csv", lucky)
+    common = (path, "--context", "age,country", "-e", "wis", "-t", "luck")
+    said = "gate failed: verdict on luck is 'do not trust'\n"
+    ended = run("evaluate", *common, "--fail-below", "-10")
+    assert (ended.code, ended.err) == (1, said)
+    assert run("evaluate", *common, "--fail-below", "-10", "--require", "any").code == 0
+    ended = run("compare", *common, "-t", "p_new", "--require-best", "luck")
+    assert ended.code == 1
+    assert ended.err.endswith(said)
+    assert run("compare", *common, "-t", "p_new").code == 0
+    assert run("compare", *common, "-t", "p_new", "--require", "care").code == 1
+
+
 def test_check_passes_right_propensities(run: Run, log: Path) -> None:
     ended = run("check", log, "--context", "age,country", "--propensity", "b", "-t", "p_new", "--require", "trust")
     assert (ended.code, ended.err) == (0, "")

@@ -311,6 +311,14 @@ def test_context_that_was_not_named_is_every_other_column_but_policies_and_ident
     )
 
 
+def test_what_seems_a_policy_is_no_context_unless_named() -> None:
+    table = {**ex.example(N), "p_other": np.linspace(0.1, 0.9, N), "P_flag": np.arange(N) % 2, "p_price": np.linspace(1, 9.5, N)}
+    log = read_log(table, propensity="propensity", time="time", group="user")
+    assert "p_other" not in log.context_columns
+    assert {"P_flag", "p_price"} <= set(log.context_columns)
+    assert read_log(table, **{**ex.ROLES, "context": ["p_other"]}).context_columns == ("p_other",)
+
+
 def test_no_context_at_all_means_that_all_rows_are_alike() -> None:
     log = read_log(ex.example(N), **{**ex.ROLES, "context": []})
     assert log.context.shape == (N, 1)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli.reading import LogOptions, targets_of
-from kwis.cli.terminal import GATE_FAILED, clear_errors, console, progress, say
+from kwis.cli.terminal import clear_errors, console, progress
 
 if TYPE_CHECKING:
     from kwis.diagnostics import PropensityReport
@@ -18,9 +16,9 @@ if TYPE_CHECKING:
 SCHEMA = "kwis-check/1"
 """Name and version of the JSON printed."""
 EXAMPLES = (
-    "kwis check log.parquet",
+    "kwis check log.parquet --context age,country",
     "kwis check log.parquet --context age,country --target p_new",
-    "kwis check log.parquet --require trust && ./train",
+    "kwis check log.parquet --context age,country --require trust && ./train",
 )
 
 
@@ -63,11 +61,8 @@ def check(
             print(_json(answer))
         else:
             _show(found, answer, log)
-        failures = gates.verdict_failures([("verdict on the propensities", answer.verdict.level)], require)
-        for failure in failures:
-            say(f"gate failed: {failure}")
-        if failures:
-            raise typer.Exit(GATE_FAILED)
+        verdicts = [("verdict on the propensities", answer.verdict.level)]
+        gates.fail_on(gates.verdict_failures(verdicts, gates.required(require, gated=False)))
 
 
 def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, PropensityReport]:

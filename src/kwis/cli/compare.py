@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli.evaluate import Output, work
 from kwis.cli.reading import LogOptions
-from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
+from kwis.cli.terminal import clear_errors, console
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.evaluation import Evaluation
 
 EXAMPLES = (
-    "kwis compare log.parquet --target p_new --target p_bold",
-    "kwis compare log.parquet -t A=p_new -t B=p_bold --group user --require-best B && ./deploy",
+    "kwis compare log.parquet --context age,country --target p_new --target p_bold",
+    "kwis compare log.parquet --context age,country -t A=p_new -t B=p_bold --group user --require-best B && ./deploy",
 )
 
 RequireBest = Annotated[
@@ -53,6 +54,7 @@ def compare(
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
     require_best: RequireBest = None,
+    require: gates.Require = None,
 ) -> None:
     """Rank policies, the logging policy among them, by differences on the same rows."""
     with clear_errors():
@@ -80,7 +82,7 @@ def compare(
             print(answer.to_json())
         else:
             _show(answer)
-        _enforce(answer, require_best)
+        _enforce(answer, require_best, require)
 
 
 def _show(answer: Evaluation) -> None:
@@ -93,11 +95,12 @@ def _show(answer: Evaluation) -> None:
     show.show_trust(out, answer)
 
 
-def _enforce(answer: Evaluation, best: str | None) -> None:
-    if best is None:
-        return
-    place = next(place for place in answer.ranking.places if place.target == best)
-    if place.worst > 1:
+def _enforce(answer: Evaluation, best: str | None, require: gates.Trust | None) -> None:
+    judged = [target for target in answer.targets if best in (None, target)]
+    verdicts = [(f"verdict on {target}", answer.recommended[target].row.verdict.level) for target in judged]
+    failures = gates.verdict_failures(verdicts, gates.required(require, gated=best is not None))
+    place = next((place for place in answer.ranking.places if place.target == best), None)
+    if place is not None and place.worst > 1:
         rank, count = f"{place.best} to {place.worst}", len(answer.ranking.places)
-        say(f"gate failed: {best} is not surely the best: its place is {rank} of {count}")
-        raise typer.Exit(GATE_FAILED)
+        failures.insert(0, f"{best} is not surely the best: its place is {rank} of {count}")
+    gates.fail_on(failures)

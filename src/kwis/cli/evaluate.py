@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kwis.streaming.scan import ScannedLog
 
 EXAMPLES = (
-    "kwis evaluate log.parquet --target p_new --report report.html",
+    "kwis evaluate log.parquet --context age,country --target p_new --report report.html",
     "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
-    "kwis evaluate shop.db --query 'SELECT * FROM log' --target A=p_new --target B=chosen:pick",
+    "kwis evaluate shop.db --query 'SELECT * FROM log' --context age --target A=p_new --target B=chosen:pick",
     "kwis evaluate logs/ --stream --context age,country --target p_new",
-    "kwis evaluate /shared/logs/ --target p_new --scheduler tcp://head:8786",
-    "kwis evaluate 'logs/*.parquet' --target p_new --fail-below 0.12 --using low && ./deploy",
+    "kwis evaluate /shared/logs/ --context age,country --target p_new --scheduler tcp://head:8786",
+    "kwis evaluate 'logs/*.parquet' --context age --target p_new --fail-below 0.12 --using low && ./deploy",
 )
 
 

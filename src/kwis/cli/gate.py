@@ -1,4 +1,7 @@
-"""Gates: conditions on an answer that decide the exit code, so that a deployment can wait for them."""
+"""Gates: conditions on an answer that decide the exit code, so that a deployment can wait for them.
+
+No number of an estimate that is not to be trusted passes a gate, unless the user says so.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ class Trust(StrEnum):
 
     TRUST = "trust"
     CARE = "care"
+    ANY = "any"
 
 
 FailBelow = Annotated[
@@ -51,7 +55,12 @@ OfOption = Annotated[
 ]
 Require = Annotated[
     Trust | None,
-    typer.Option("--require", rich_help_panel=_PANEL, show_default=False, help="Fail if a verdict is worse than trust, or than with care."),
+    typer.Option(
+        "--require",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Fail if a verdict is worse than trust, or than with care; any accepts all. Default: care beside another gate.",
+    ),
 ]
 
 
@@ -71,11 +80,7 @@ class Gate:
 
     def enforce(self, evaluation: Evaluation) -> None:
         """Say which conditions fail, and end with exit code 1 if any does."""
-        failures = [*self._values(evaluation), *self._verdicts(evaluation)]
-        for failure in failures:
-            say(f"gate failed: {failure}")
-        if failures:
-            raise typer.Exit(GATE_FAILED)
+        fail_on([*self._values(evaluation), *self._verdicts(evaluation)])
 
     def _values(self, evaluation: Evaluation) -> list[str]:
         if self.below is None:
@@ -92,10 +97,23 @@ class Gate:
 
     def _verdicts(self, evaluation: Evaluation) -> list[str]:
         verdicts = [(f"verdict on {target}", found.row.verdict.level) for target, found in evaluation.recommended.items()]
-        return verdict_failures(verdicts, self.require)
+        return verdict_failures(verdicts, required(self.require, gated=self.below is not None))
 
 
-def verdict_failures(verdicts: Sequence[tuple[str, str]], require: Trust | None) -> list[str]:
+def fail_on(failures: Sequence[str]) -> None:
+    """Say what failed, and end with exit code 1 if anything did."""
+    for failure in failures:
+        say(f"gate failed: {failure}")
+    if failures:
+        raise typer.Exit(GATE_FAILED)
+
+
+def required(asked: Trust | None, *, gated: bool) -> Trust:
+    """The verdict that a gate asks for: the one named, or else beside another gate at least with care."""
+    return asked or (Trust.CARE if gated else Trust.ANY)
+
+
+def verdict_failures(verdicts: Sequence[tuple[str, str]], require: Trust) -> list[str]:
     """What is wrong with verdicts that have to be at least as good as required."""
-    allowed = {None: ("trust", "with care", "do not trust"), Trust.TRUST: ("trust",), Trust.CARE: ("trust", "with care")}[require]
+    allowed = {Trust.ANY: ("trust", "with care", "do not trust"), Trust.CARE: ("trust", "with care"), Trust.TRUST: ("trust",)}[require]
     return [f"{what} is {level!r}" for what, level in verdicts if level not in allowed]

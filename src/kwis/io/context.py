@@ -2,7 +2,8 @@
 
 Every column that has no other role, except
 
-- columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>`` itself;
+- columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>`` itself; and columns that seem
+  to, called ``p_...``, ``pi_...`` or ``prob_...`` with fractions in them: a probability of the logged action gives the action away;
 - identifiers: text that is different in every row, and counters of rows;
 - columns of probabilities that nobody asked for: one called ``propensity`` or ``pscore`` while none was named.
 
@@ -24,6 +25,7 @@ from kwis.errors import InputError, KwisWarning
 from kwis.io.source import Roles
 from kwis.table import Table
 
+_POLICY_PREFIXES = ("p_", "pi_", "prob_")
 _PROPENSITY_NAMES = ("propensity", "pscore", "propensities", "action_prob", "p_log")
 
 
@@ -45,7 +47,7 @@ def context_columns(table: Table, roles: Roles, used: Iterable[str], actions: tu
             if name in used or name == single[0]:
                 raise InputError(f"`context` must leave out actions, rewards and propensities, got `{name}`")
         return ContextColumns(names)
-    policies = _policy_columns(table, actions)
+    policies = _policy_columns(table, actions) | {name for name, column in table.columns.items() if _seems_policy(name, column)}
     identifiers = {name for name, column in table.columns.items() if name not in taken and _is_identifier(column)}
     spare = {name for name in _unused_propensities(table, roles) if name not in taken}
     names = tuple(name for name in table.columns if name not in taken | policies | identifiers | spare)
@@ -64,6 +66,13 @@ def _policy_columns(table: Table, actions: tuple[Label, ...]) -> set[str]:
             members = proper_family(table, prefix, actions)
             found |= {prefix, *members} if members else set()
     return found
+
+
+def _seems_policy(name: str, column: Column) -> bool:
+    if column.kind != "number" or not name.lower().startswith(_POLICY_PREFIXES):
+        return False
+    known = column.values[np.isfinite(column.values)]
+    return known.size > 0 and bool(((known >= 0) & (known <= 1)).all()) and bool((known % 1 != 0).any())
 
 
 def _is_identifier(column: Column) -> bool:
