@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kwis.report import page_of
 from kwis.results import Verdict
-from tests.report.example import CARE, evaluation_of
+from tests.report.example import CARE, evaluation_of, interval
 
 FINE = Verdict(level="trust")
 POOR = Verdict(level="do not trust", reasons=("one row carries 40% of the weight",))
@@ -62,3 +64,12 @@ def test_other_rewards_are_on_the_cards():
     (card,) = page.cards
     assert card.headline == "+0.021"
     assert card.lines[-1] == "revenue: +0.021 (+0.008 to +0.034)"
+
+
+def test_a_policy_that_is_surely_better_is_named_beside_a_higher_estimate_that_is_not():
+    evaluation = evaluation_of(("sure", "bold"), gains=(0.021, 0.03))
+    sure, bold = evaluation.recommendations
+    wide = replace(bold, change=replace(bold.change, interval=interval(0.03, 0.04)))
+    page = page_of(replace(evaluation, recommendations=(sure, wide)))
+    assert page.answer.startswith("The log does not settle whether bold does better than what runs now")
+    assert page.support[2] == "sure does better than what runs now: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."

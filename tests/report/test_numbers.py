@@ -21,7 +21,8 @@ FINITE = st.floats(-1e12, 1e12, allow_nan=False)
         (0.1416, 3, False, "0.142"),
         (-0.0213, 3, True, "\u22120.021"),
         (0.0213, 3, True, "+0.021"),
-        (-0.0001, 3, True, "0.000"),
+        (-0.0001, 3, True, "\u22120.000"),
+        (-0.0001, 3, False, "0.000"),
         (1234567.0, 0, False, "1,234,567"),
         (2.5e20, 2, False, "2.5\u202f×\u202f10²⁰"),
         (math.nan, 3, False, "–"),
@@ -35,6 +36,7 @@ def test_numbers_as_people_write_them(value, decimals, signed, words):
 def test_an_interval_keeps_two_digits_of_its_width():
     assert decimals_for([0.042]) == 3
     assert decimals_for([0.42, 0.41, 900.0]) == 2
+    assert decimals_for([0.12]) == 3
     assert decimals_for([350.0]) == 0
     assert number(-3.1e-10, decimals_for([4.2e-11])) == "\u22120.000000000310"
     assert decimals_for([0.0, math.nan]) == 3

@@ -11,11 +11,11 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimals_for(widths: Iterable[float]) -> int:
-    """Decimals that leave two significant digits of a typical interval's width."""
-    finite = sorted(width for width in widths if math.isfinite(width) and width > 0)
+    """Decimals that leave two significant digits of half a typical interval's width, as in the terminal."""
+    finite = sorted(width for width in widths if math.isfinite(width) and width / 2 > 0)
     if not finite:
         return 3
-    return min(max(1 - math.floor(math.log10(finite[len(finite) // 2])), 0), _MOST_DECIMALS)
+    return min(max(1 - math.floor(math.log10(finite[(len(finite) - 1) // 2] / 2)), 0), _MOST_DECIMALS)
 
 
 def number(value: float, decimals: int = 3, *, signed: bool = False) -> str:
@@ -29,7 +29,8 @@ def number(value: float, decimals: int = 3, *, signed: bool = False) -> str:
     if size >= _LARGEST:
         return sign + _power_of_ten(size)
     shown = f"{size:,.{decimals}f}"
-    return (sign if float(shown.replace(",", "")) else "") + shown
+    # A low end just below 0 must not look as if it were above.
+    return (sign if signed or float(shown.replace(",", "")) else "") + shown
 
 
 def rough(value: float, digits: int = 3) -> str:

@@ -39,7 +39,7 @@ def answer(evaluation: Evaluation) -> Answer:
     return Answer(
         kicker=kicker,
         words=_words(best, decimals, among=len(found), surely=surely),
-        support=(_interval(best, decimals), _trust(best), *_others(found, best, decimals), *ties),
+        support=(_interval(best, decimals), _trust(best), *_surer(found, best, decimals), *_others(found, best, decimals), *ties),
         badge=badge_of(best.row.verdict),
         cards=cards,
     )
@@ -98,6 +98,18 @@ def _trust(best: Recommendation) -> str:
     more = len(reasons) - 1
     also = f" {count(more)} more {'reason' if more == 1 else 'reasons'} below." if more else ""
     return sentence(f"because {reasons[0].rstrip('.')}") + also
+
+
+def _surer(found: Sequence[Recommendation], best: Recommendation, decimals: int) -> tuple[str, ...]:
+    """Policies that the log does settle to be better than what runs now, where it leaves that open for the highest estimate."""
+    if best.change.decided:
+        return ()
+    better = [each for each in found if each.change.interval.low > 0 and each.row.verdict.level != "do not trust"]
+    return tuple(
+        f"{brief(each.target)} does better than what runs now: {number(each.change.interval.value, decimals, signed=True)} per decision, "
+        f"{interval_words(each.change.interval, decimals, signed=True)}."
+        for each in better
+    )
 
 
 def _others(found: Sequence[Recommendation], best: Recommendation, decimals: int) -> tuple[str, ...]:

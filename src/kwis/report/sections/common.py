@@ -33,9 +33,10 @@ def badge_of(verdict: Verdict) -> Badge:
 
 
 def decimals_of(evaluation: Evaluation, reward: str) -> int:
-    """Decimals for everything measured in one reward: the same all over the page, by the recommended intervals."""
-    found = [each for each in evaluation.recommendations if each.reward == reward]
-    return decimals_for([each.change.interval.width for each in found] + [each.row.interval.width for each in found])
+    """Decimals for everything measured in one reward: the same all over the page, by the recommended intervals and that of the log."""
+    rows = [row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended]
+    changes = [each.change.interval.width for each in evaluation.recommendations if each.reward == reward]
+    return decimals_for(rows + changes)
 
 
 def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
