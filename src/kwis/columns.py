@@ -32,7 +32,10 @@ Kind = Literal["number", "boolean", "text", "date"]
 Label = str | int | float | bool
 Array = np.ndarray[Any, Any]
 
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|\+00(:?00)?)?)?")
+_ISO_DATE = re.compile(
+    r"(?P<day>\d{4}-\d{2}-\d{2})"
+    r"((?P<time>[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)(Z|(?P<sign>[+-])(?P<hours>[01]\d|2[0-3]):?(?P<minutes>[0-5]\d)?)?)?"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,13 +156,23 @@ def _seconds(item: dt.time) -> float:
     return item.hour * 3600.0 + item.minute * 60 + item.second + item.microsecond / 1e6
 
 
+def _utc(text: str) -> np.datetime64:
+    """The moment of an ISO date, in UTC where it has an offset."""
+    found = _ISO_DATE.fullmatch(text)
+    assert found is not None
+    moment = np.datetime64(found["day"] + (found["time"] or ""), "us")
+    if found["sign"] is None:
+        return moment
+    minutes = 60 * int(found["hours"]) + int(found["minutes"] or 0)
+    return moment + np.timedelta64(-minutes if found["sign"] == "+" else minutes, "m")
+
+
 def _text(items: Sequence[str | None]) -> Column:
     seen: dict[str, int] = {}
     codes = np.array([-1 if not item else seen.setdefault(item, len(seen)) for item in items], dtype=np.int64)
     if seen and all(_ISO_DATE.fullmatch(level) for level in seen):
         try:
-            moments = np.array([re.sub(r"(Z|\+00(:?00)?)$", "", level) for level in seen] + ["NaT"], dtype="datetime64[us]")
-            return Column("date", moments[codes])
+            return Column("date", np.array([*map(_utc, seen), "NaT"], dtype="datetime64[us]")[codes])
         except ValueError:  # the shape of a date, but no such day
             pass
     levels = sorted(seen)

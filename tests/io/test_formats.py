@@ -285,6 +285,25 @@ def test_a_matrix_in_a_dictionary_stands_for_its_columns() -> None:
     np.testing.assert_array_equal(log.propensity, whole[np.arange(N), np.arange(N) % 3])
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01T00:30Z", "2024-01-01T00:30"),
+        ("2024-01-01 00:00:00+09:00", "2023-12-31T15:00"),
+        ("2024-01-01T00:00:00.25-0530", "2024-01-01T05:30:00.25"),
+    ],
+)
+def test_dates_as_text_are_dates_in_utc(text: str, moment: str) -> None:
+    log = read_log({**ex.example(N), "at": [text] * N}, **{**ex.ROLES, "time": "at"})
+    assert (log.table.column("at").values == np.datetime64(moment)).all()
+
+
+@pytest.mark.parametrize("text", ["2024-02-30", "2024-01-01-05", "2024-01-01 10:00+99:00"])
+def test_what_is_no_date_stays_text(text: str) -> None:
+    assert read_log({**ex.example(N), "at": [text] * N}, **ex.ROLES).table.column("at").kind == "text"
+
+
 def test_several_rewards_keep_their_order() -> None:
     table = {**ex.example(N), "revenue": np.arange(N)}
     log = read_log(table, **{**ex.ROLES, "reward": ["revenue", "reward"]})
