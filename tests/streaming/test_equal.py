@@ -18,7 +18,7 @@ from kwis.policies import weigh
 from kwis.streaming import evaluate_scanned, merged, scan_log
 from kwis.streaming.counts import counts_of, row_keys
 from kwis.streaming.evaluate import planned
-from kwis.streaming.source import Batch
+from kwis.streaming.source import Batch, ParquetFiles
 from kwis.targets import resolve_targets
 from tests.reference import streaming as twin
 from tests.streaming.logs import columns, table, write
@@ -180,6 +180,30 @@ def test_a_folder_gives_the_same_intervals_wherever_it_is_and_a_key_whatever_its
     assert ends(a) == ends(b)
     assert ends(a)[1:] != ends(recut)[1:]
     assert ends(a, key="id") == pytest.approx(ends(recut, key="id"), rel=1e-14)
+
+
+def test_files_of_the_same_name_in_different_folders_are_told_apart_in_resamples(tmp_path: Path) -> None:
+    whole = table(60)
+    for number in range(12):
+        write(tmp_path / f"day={number:02}", whole.slice(5 * number, 5), [])
+    folders = sorted(tmp_path.iterdir())
+    expected = keys_of(tmp_path)
+    assert expected.size == np.unique(expected).size == 60
+    for source in (str(tmp_path / "*" / "part-0.parquet"), folders, [folder / "part-0.parquet" for folder in folders]):
+        np.testing.assert_array_equal(keys_of(source), expected)
+
+
+def test_files_of_one_folder_are_known_by_their_names_however_they_are_listed(tmp_path: Path) -> None:
+    folder = write(tmp_path / "log", table(30), [10, 20])
+    expected = np.concatenate([row_keys(f"part-{number}.parquet", 0, 10) for number in range(3)])
+    for source in (folder, [folder], str(folder / "*.parquet"), sorted(folder.iterdir())):
+        np.testing.assert_array_equal(keys_of(source), expected)
+    np.testing.assert_array_equal(keys_of(folder / "part-1.parquet"), expected[10:20])
+
+
+def keys_of(source: Any) -> Any:
+    found = ParquetFiles.of(source)
+    return np.concatenate([batch.keys() for part in found.parts(Threads()) for batch in found.read(part, ["reward"])])
 
 
 def test_with_every_reward_equal_the_interval_of_wis_has_no_width() -> None:

@@ -93,6 +93,11 @@ def test_a_folder_without_any_row_is_refused(tmp_path: Path) -> None:
     refused("`source` must have rows, got none", tmp_path / "none")
 
 
+def test_a_file_listed_twice_is_refused(folder: Path) -> None:
+    first = folder / "part-0.parquet"
+    refused(f"`source` must name every file once, got {str(first)!r} 2 times", [folder, first])
+
+
 def test_another_order_of_columns_changes_nothing(folder: Path, expected: float) -> None:
     path = folder / "part-1.parquet"
     whole = parquet.read_table(path)

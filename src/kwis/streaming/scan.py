@@ -69,7 +69,7 @@ def scan_log(
         Column with the probability of the logged action, or one column per action; it cannot be estimated from a scan.
     key
         Column that identifies a row. Resamples count a row by it, so that intervals stay the same when files are renamed, merged
-        or reordered; without it a row is known by the name of its file and its place there.
+        or reordered; without it a row is known by its place in its file, and that by its name within the folder of all files.
     """
     paths = isinstance(source, str | os.PathLike) or (
         isinstance(source, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in source)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ class Batch:
     Attributes
     ----------
     identity
-        What the rows are known by in resamples, together with their number: the name of their file within the folder.
+        What the rows are known by in resamples, together with their number: the name of their file within the folder of all files.
     place
         The file in messages; empty where there is none.
     start, offset
@@ -104,7 +106,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ParquetFiles:
-    """Parquet files, in the order of their names."""
+    """Parquet files, in the order of their names, and the folder that holds them all."""
 
     footers: tuple[Footer, ...]
     folder: str
@@ -114,8 +116,10 @@ class ParquetFiles:
         """The files meant by a path, a folder, a pattern or a list of these; each is opened once to see that it can be read."""
         needed()
         paths = parquet_files(source)
+        _refuse_repeated(paths)
         single = isinstance(source, str | Path) and Path(source).is_dir()
-        return cls(tuple(Footer.of(path) for path in paths), str(source) if single else "")
+        folder = os.path.abspath(source) if single else os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        return cls(tuple(Footer.of(path) for path in paths), folder)
 
     @property
     def types(self) -> dict[str, Any]:
@@ -146,12 +150,19 @@ class ParquetFiles:
         return found
 
     def _identity(self, path: str) -> str:
-        """Name of a file within its folder, so that a folder that is moved keeps its resamples."""
-        return Path(path).relative_to(self.folder).as_posix() if self.folder else Path(path).name
+        """Name of a file within the folder, so that a folder that is moved keeps its resamples."""
+        return Path(os.path.abspath(path)).relative_to(self.folder).as_posix()
 
     @property
     def read(self) -> Callable[[Part, Sequence[str]], Iterator[Batch]]:
         return read_part
+
+
+def _refuse_repeated(paths: Sequence[str]) -> None:
+    """A file listed twice would have its rows counted twice, in the same resamples."""
+    path, times = Counter(os.path.abspath(path) for path in paths).most_common(1)[0]
+    if times > 1:
+        raise InputError(f"`source` must name every file once, got {path!r} {times} times")
 
 
 def read_part(part: Part, columns: Sequence[str]) -> Iterator[Batch]:
