@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -109,6 +110,33 @@ def test_constant_columns_are_left_out_with_a_note(folder):
         part = parquet.read_table(path)
         parquet.write_table(part.append_column("site", [["shop"] * part.num_rows]), path)
     assert any("`site`" in note for note in kernel_wis(folder, target="p_new", bandwidth=0.5).notes)
+
+
+def write_arrays(folder, **changed):
+    log = sample(300)
+    for name in ("context", "weight", "reward"):
+        np.save(folder / f"{name}.npy", changed.get(name, getattr(log, name)))
+    return folder
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_context_array_with_a_gap_is_refused_with_its_row(tmp_path, value):
+    context = sample(300).context.copy()
+    context[257, 1] = value
+    refused(write_arrays(tmp_path, context=context), f"`context` must be finite, got {value} at row 257 of the arrays in {str(tmp_path)!r}")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "words"),
+    [
+        ("context", (300,), "`context` must have shape (n, d), got (300,) in"),
+        ("context", (300, 1, 1), "`context` must have shape (n, d), got (300, 1, 1) in"),
+        ("weight", (300, 1), "`weight` must have shape (n,), got (300, 1) in"),
+        ("reward", (), "`reward` must have shape (n,), got () in"),
+    ],
+)
+def test_arrays_of_another_shape_are_refused(tmp_path, name, shape, words):
+    refused(write_arrays(tmp_path, **{name: np.ones(shape)}), words)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,12 @@ def _sample(sample: WeightedSample, client: Any, rows: int | None) -> Opened:
 
 
 def _arrays(folder: str, rows: int | None) -> Opened:
-    whole = NpyBlock(folder, 0, 0).lengths()
+    shapes = NpyBlock(folder, 0, 0).shapes()
+    for name, shape in shapes.items():
+        axes, wanted = (2, "(n, d)") if name == "context" else (1, "(n,)")
+        if len(shape) != axes:
+            raise InputError(f"`{name}` must have shape {wanted}, got {shape} in {folder!r}")
+    whole = {name: shape[0] for name, shape in shapes.items()}
     if len(set(whole.values())) > 1:
         raise InputError(f"`source` must have arrays of one length, got {', '.join(f'{k} {v}' for k, v in whole.items())} in {folder!r}")
     n = whole["context"]

@@ -143,9 +143,9 @@ class NpyBlock:
     def place(self, row: int = 0) -> str:
         return f"row {self.start + row} of the arrays in {self.folder!r}"
 
-    def lengths(self) -> dict[str, int]:
-        """Rows of each array."""
-        return {name: len(_mapped(Path(self.folder) / f"{name}.npy")) for name in ("context", "weight", "reward")}
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of each whole array."""
+        return {name: _mapped(Path(self.folder) / f"{name}.npy").shape for name in ("context", "weight", "reward")}
 
     def arrays(self) -> ArrayBlock:
         folder, rows = Path(self.folder), slice(self.start, self.stop)

@@ -104,13 +104,10 @@ def total(*summaries: Summary) -> Summary:
 
 def summarise(block: Block, columns: Columns | None) -> Summary:
     """Read one block and check it: the one place where a value that breaks a rule is refused, with its file."""
-    if isinstance(block, NpyBlock):
-        block = block.arrays()
-    if isinstance(block, ArrayBlock):
-        features = tuple(
-            _of_numbers(str(j), np.asarray(block.context[:, j], dtype=np.float64), block) for j in range(block.context.shape[1])
-        )
-        return _summary(np.asarray(block.weight), np.asarray(block.reward), block.mass, features, block)
+    if isinstance(block, ArrayBlock | NpyBlock):
+        arrays = block.arrays() if isinstance(block, NpyBlock) else block
+        features = tuple(_of_feature(j, np.asarray(arrays.context[:, j], dtype=np.float64), block) for j in range(arrays.context.shape[1]))
+        return _summary(np.asarray(arrays.weight), np.asarray(arrays.reward), arrays.mass, features, block)
     assert columns is not None
     table = block.table(columns.needed)
     mass = None if columns.mass is None else numbers(table.column(columns.mass))
@@ -175,6 +172,12 @@ def _refuse(bad: Any, values: Floats, name: str, rule: str, block: Block) -> Non
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"`{name}` must be {rule}, got {values[row]} at {block.place(row)}")
+
+
+def _of_feature(j: int, values: Floats, block: Block) -> ColumnSummary:
+    # Contexts of arrays are used as they are: nothing fills a gap before it reaches kernels compiled for numbers only.
+    _refuse(~np.isfinite(values), values, "context", "finite", block)
+    return _of_numbers(str(j), values, block)
 
 
 def _of_column(table: Any, name: str, as_labels: bool, block: Block) -> ColumnSummary:
