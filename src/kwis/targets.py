@@ -21,15 +21,15 @@ distribution, and a list of columns that together are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kwis._validation import read_only
 from kwis.classifiers import predicted
-from kwis.columns import Column
+from kwis.columns import Column, Label
 from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, probabilities_in, proper_family, sums_to_one
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
@@ -42,7 +42,9 @@ from kwis.policies import (
     from_distribution,
     from_probability,
 )
-from kwis.table import is_single, table_of
+from kwis.table import Table, is_single, table_of
+
+Policy = TypeVar("Policy", bound=Any)  # a record with a `name`
 
 
 def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
@@ -50,11 +52,19 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
 
     A mapping whose keys are the actions of the log is one target, with one column per action.
     """
-    if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in log.action_names}:
-        return tuple(resolve_target(log, target, str(name)) for name, target in targets.items())
+    return each_target(targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name))
+
+
+def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: Callable[[Any, str | None], Policy]) -> tuple[Policy, ...]:
+    """``resolve(target, name)`` of every target, ``name`` that of a mapping; targets of the same name are numbered.
+
+    ``table`` may be only the first rows of a log: they decide what is refused.
+    """
+    if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in actions}:
+        return tuple(resolve(target, str(name)) for name, target in targets.items())
     several = targets if isinstance(targets, list | tuple) else [targets]
-    _refuse_pieces_of_one(log, several)
-    resolved = [resolve_target(log, target) for target in several]
+    _refuse_pieces_of_one(table, several, actions)
+    resolved = [resolve(target, None) for target in several]
     if not resolved:
         raise InputError("`target` must name at least one policy, got none")
     names = [policy.name for policy in resolved]
@@ -62,6 +72,14 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
         replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})") if policy.name in names[:i] else policy
         for i, policy in enumerate(resolved)
     )
+
+
+def target_in(table: Table, name: str, actions: Sequence[Label]) -> ChosenColumn | ProbabilityColumn:
+    """What a column named as a target holds, by its values; one action's share of a policy is refused."""
+    if _meaning(table.column(name), name, actions) == "choice":
+        return ChosenColumn(name)
+    _refuse_one_share(table, name, actions)
+    return ProbabilityColumn(name)
 
 
 def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> TargetPolicy:
@@ -89,9 +107,8 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
     if target not in log.table:
         return _from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
-    if _meaning(log, column, target) == "choice":
+    if isinstance(target_in(log.table, target, log.action_names), ChosenColumn):
         return from_choice(log, column, name, (target,))
-    _refuse_one_share(log, target)
     policy = from_probability(log, column, name, (target,))
     members = proper_family(log.table, target, log.action_names)
     if not members:
@@ -103,8 +120,8 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
 
 
-def _meaning(log: LoggedBandit, column: Column, name: str) -> str:
-    codes = codes_of(column, log.action_names)[0]
+def _meaning(column: Column, name: str, actions: Sequence[Label]) -> str:
+    codes = codes_of(column, actions)[0]
     labels = bool((codes >= 0).all())
     chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
     if labels and chances:
@@ -116,20 +133,20 @@ def _meaning(log: LoggedBandit, column: Column, name: str) -> str:
     return "choice" if labels or column.kind == "text" else "probability"
 
 
-def _refuse_one_share(log: LoggedBandit, target: str) -> None:
-    for action in log.action_names:
+def _refuse_one_share(table: Table, target: str, actions: Sequence[Label]) -> None:
+    for action in actions:
         prefix = target.removesuffix(f"_{action}")
-        if prefix != target and proper_family(log.table, prefix, log.action_names):
+        if prefix != target and proper_family(table, prefix, actions):
             raise InputError(
                 f"`target` must be the probability of the logged action or of every action, got `{target}`, by its name the "
                 f"probability of {action!r} alone; say {prefix!r} for the whole policy, or kwis.probability({target!r})"
             )
 
 
-def _refuse_pieces_of_one(log: LoggedBandit, targets: Sequence[Any]) -> None:
-    if len(targets) != log.n_actions or len(targets) < 2 or not all(isinstance(target, str) and target in log.table for target in targets):
+def _refuse_pieces_of_one(table: Table, targets: Sequence[Any], actions: Sequence[Label]) -> None:
+    if len(targets) != len(actions) or len(targets) < 2 or not all(isinstance(target, str) and target in table for target in targets):
         return
-    columns = [log.table.column(target) for target in targets]
+    columns = [table.column(target) for target in targets]
     if all(column.kind == "number" for column in columns):
         total = sum(column.values.astype(np.float64) for column in columns)
         if (np.abs(total - 1) <= TOLERANCE).all():
@@ -155,7 +172,7 @@ def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> Targe
     names = table.blocks.get("target")
     if names is None:
         column = table.column("target")
-        policy = (from_choice if _meaning(log, column, name) == "choice" else from_probability)(log, column, name)
+        policy = (from_choice if _meaning(column, name, log.action_names) == "choice" else from_probability)(log, column, name)
         return replace(policy, source=f"{source}: {policy.source}")
     if len(names) != log.n_actions:
         raise InputError(f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions")

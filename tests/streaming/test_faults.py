@@ -14,6 +14,7 @@ from pyarrow import parquet
 import kwis
 from kwis.errors import InputError, UnsupportedError
 from kwis.streaming import evaluate_scanned, scan_log
+from kwis.targets import resolve_targets
 from tests.streaming.logs import columns, table, write
 
 N = 900
@@ -234,3 +235,11 @@ def test_numbers_as_actions_settle_what_a_column_of_numbers_means() -> None:
     agree = data["action"] == data["pick"]
     answer = evaluate_scanned(scan_log(pa.table(data), context=["x"]), kwis.chosen("pick"), estimators=["wis"], replicates=0)
     assert answer.rows[1].estimate.value == pytest.approx(data["reward"][agree].mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("target", ["p_new_left", ["p_new_left", "p_new_middle", "p_new_right"], {"mine": "p_new_right"}])
+def test_a_scan_refuses_the_targets_that_a_log_in_memory_refuses(target: Any) -> None:
+    log = kwis.read_log(columns(N), propensity="propensity", context=["age", "country"])
+    with pytest.raises(InputError) as inside:
+        resolve_targets(log, target)
+    refused(str(inside.value), table(N), target)

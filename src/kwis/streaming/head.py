@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kwis.columns import Label
-from kwis.distributions import ColumnsByAction, codes_of, numbers_in
+from kwis.distributions import ColumnsByAction, numbers_in
 from kwis.errors import InputError, UnsupportedError
 from kwis.io.context import context_columns
 from kwis.io.frames import from_frame
@@ -17,6 +17,7 @@ from kwis.io.source import Roles
 from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn
 from kwis.streaming.plan import ByAction, Target
 from kwis.table import Table
+from kwis.targets import each_target, target_in
 from kwis.typing import Floats
 
 HEAD_ROWS = 10_000
@@ -69,20 +70,11 @@ class Head:
 
     def targets(self, asked: Any) -> tuple[Target, ...]:
         """Targets as :func:`kwis.evaluate` takes them, as far as columns say what they do."""
-        if isinstance(asked, Mapping) and {str(key) for key in asked} != {str(action) for action in self.actions}:
-            return tuple(self._target(entry, str(name)) for name, entry in asked.items())
-        found = [self._target(entry) for entry in (asked if isinstance(asked, list | tuple) else [asked])]
-        if not found:
-            raise InputError("`target` must name at least one policy, got none")
-        names = [target.name for target in found]
-        return tuple(
-            replace(target, name=f"{target.name} ({names[:i].count(target.name) + 1})") if target.name in names[:i] else target
-            for i, target in enumerate(found)
-        )
+        return each_target(asked, self.table, self.actions, self._target)
 
     def _target(self, asked: Any, name: str | None = None) -> Target:
         if isinstance(asked, str) and asked in self.table:
-            asked = ChosenColumn(asked) if self._is_choice(asked) else ProbabilityColumn(asked)
+            asked = target_in(self.table, asked, self.actions)
         if isinstance(asked, ChosenColumn):
             self.table.column(asked.column, "target")
             return Target(name=name or asked.column, chosen=asked.column, source=f"column `{asked.column}`: the action taken")
@@ -98,17 +90,6 @@ class Head:
         ends = list(found.values())
         label = name or (columns if isinstance(columns, str) else ends[0])
         return Target(name=label, chance=ByAction(columns=found), source=f"one column per action, `{ends[0]}` to `{ends[-1]}`")
-
-    def _is_choice(self, name: str) -> bool:
-        column = self.table.column(name)
-        labels = bool((codes_of(column, self.actions)[0] >= 0).all())
-        chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
-        if labels and chances:
-            raise InputError(
-                f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
-                f"kwis.chosen({name!r}) or kwis.probability({name!r})"
-            )
-        return labels or column.kind == "text"
 
     def _by_action(self, asked: ColumnsByAction, role: str) -> dict[str, str]:
         """From the text of a label to its column."""
