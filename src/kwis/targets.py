@@ -21,6 +21,7 @@ distribution, and a list of columns that together are one.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -30,8 +31,8 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.classifiers import predicted
 from kwis.columns import Column, Label
-from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, probabilities_in, proper_family, sums_to_one
-from kwis.errors import InputError
+from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, proper_family, sums_to_one
+from kwis.errors import InputError, KwisWarning
 from kwis.logged import LoggedBandit
 from kwis.policies import (
     ChosenColumn,
@@ -112,12 +113,21 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
     policy = from_probability(log, column, name, (target,))
     members = proper_family(log.table, target, log.action_names)
     if not members:
+        if (named := family(log.table, target, log.action_names)) is not None:
+            _warn_of(named, "they are not probabilities that sum to 1 in every row")
         return policy
     whole = from_distribution(log, distribution_in(log.table, members, "target"), name, "", members)
-    if np.abs(whole.logged - policy.logged).max() > 1e-6:
+    apart = np.abs(whole.logged - policy.logged)
+    if apart.max() > 1e-6:
+        row = int(np.argmax(apart))
+        _warn_of(members, f"`{target}` says {policy.logged[row]:g} of the logged action at row {row}, they say {whole.logged[row]:g}")
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _warn_of(members: Sequence[str], reason: str) -> None:
+    warnings.warn(f"`{members[0]}` to `{members[-1]}` were not used: {reason}", KwisWarning, stacklevel=6)
 
 
 def _meaning(column: Column, name: str, actions: Sequence[Label]) -> str:

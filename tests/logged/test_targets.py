@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kwis.errors import InputError
+from kwis.errors import InputError, KwisWarning
 from kwis.io.read import read_log
 from kwis.logged import LoggedBandit
 from kwis.policies import chosen, distribution, probability, weigh
@@ -62,6 +62,20 @@ def test_an_array_is_a_target(log: LoggedBandit) -> None:
     assert_is_p_new(resolve_target(log, whole(log)), log)
     assert_is_p_new(resolve_target(log, whole(log)[:, :, None]), log)
     np.testing.assert_array_equal(resolve_target(log, log["p_new"]).logged, log["p_new"])
+
+
+@pytest.mark.parametrize(
+    ("column", "factor", "reason"),
+    [
+        ("p_new_email", 0.5, "they are not probabilities that sum to 1 in every row"),
+        ("p_new", 0.5, r"`p_new` says 0\.\d+ of the logged action at row \d+, they say 0\.\d+"),
+    ],
+)
+def test_columns_that_contradict_a_target_are_pointed_out(column: str, factor: float, reason: str) -> None:
+    sample = sample_log(50, rng=1)
+    log = read_log({**sample.table, column: sample.table[column] * factor}, **sample.arguments)
+    with pytest.warns(KwisWarning, match=rf"^`p_new_banner` to `p_new_push` were not used: {reason}$"):
+        assert resolve_target(log, "p_new").distribution is None
 
 
 def test_a_prefix_without_a_column_of_that_name_is_a_distribution(log: LoggedBandit) -> None:
