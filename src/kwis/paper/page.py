@@ -113,7 +113,7 @@ def _headline(made: Sequence[Check]) -> str:
 def _scope(results: Results) -> str:
     published = sum(facts.published for facts in results.cells.values())
     own = len(results.cells) - published
-    minutes = sum(timing.seconds for timing in results.timings if timing.stage in ("bandwidths", "estimates")) / 60
+    minutes = sum(results.shared_seconds().values()) / 60
     failed = len({failure.key for failure in results.failures})
     return (
         f"{published:,} of the paper's 10,340 experiments{f' and {own:,} of ours' if own else ''}, {results.design.test_sets} test sets "

@@ -153,6 +153,15 @@ class Results:
         """Datasets with results in a setting, in the order they appear."""
         return list(dict.fromkeys(facts.dataset for facts in self.cells.values() if facts.setting == setting))
 
+    def shared_seconds(self) -> dict[str, float]:
+        """By dataset, how long bandwidths and estimates of the paper's experiments took, with shared bandwidths and no bootstrap."""
+        published = {(facts.dataset, facts.setting) for facts in self.cells.values() if facts.published}
+        spent: dict[str, float] = {}
+        for timing in self.timings:
+            if timing.stage in ("bandwidths", "estimates") and (timing.dataset, timing.setting) in published:
+                spent[timing.dataset] = spent.get(timing.dataset, 0.0) + timing.seconds
+        return spent
+
     def errors(self, estimator: str, cells: Iterable[CellFacts], truth: Truth) -> Floats:
         """Mean absolute errors; ``nan`` where the estimator has no result."""
         found = self.outcomes.get(estimator, {})

@@ -40,7 +40,7 @@ def goal_table(results: Results) -> Table:
 
     return table_of(
         "goals",
-        "What was aimed for",
+        "Goals",
         "Every statement with its figures.",
         ("", "Statement", "Reached", "Figures"),
         map(line, goals(results)),

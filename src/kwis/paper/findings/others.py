@@ -105,12 +105,9 @@ def autoencoder(results: Results, truth: Truth) -> Finding:
 
 def cost(results: Results, truth: Truth) -> Finding:
     del truth  # a fact about time
-    shared = [timing for timing in results.timings if "feature" not in timing.stage and "bootstrap" not in timing.stage]
-    if not shared:
+    spent = results.shared_seconds()
+    if not spent:
         return NOTHING
-    spent: dict[str, float] = {}
-    for timing in shared:
-        spent[timing.dataset] = spent.get(timing.dataset, 0.0) + timing.seconds
     longest = max(spent, key=spent.__getitem__)
     total, most = sum(spent.values()) / 60, spent[longest] / 60
     words = f"shared bandwidths: {total:.1f} minutes for {len(spent)} datasets, at most {most:.1f} ({longest})"
