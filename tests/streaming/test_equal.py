@@ -248,3 +248,16 @@ def test_groups_are_drawn_whole_and_give_the_errors_of_groups() -> None:
     assert any("no state-wis" in note for note in answer.notes)
     ungrouped = evaluate_scanned(scan_log(pa.table(data), context=["age"]), "p_new", estimators=["wis"], replicates=2).rows[-1]
     assert row.estimate.std_error > 1.3 * ungrouped.estimate.std_error
+
+
+def test_groups_have_their_errors_where_intervals_are_not_percentiles() -> None:
+    grouped = scan_log(table(800), context=["age"], group="user")
+    usual = kwis.evaluate(grouped, "p_new", estimators=["vis", "wis"])
+    normal = kwis.evaluate(grouped, "p_new", estimators=["vis", "wis"], interval=kwis.InfluenceInterval())
+    for row, expected in zip(normal.rows, usual.rows, strict=True):
+        assert row.estimate.std_error == expected.estimate.std_error
+        assert row.interval.width == pytest.approx(2 * 1.959964 * expected.estimate.std_error, rel=1e-6)
+        assert row.interval.method == "poisson-normal"
+    assert [change.std_error for change in normal.changes] == [change.std_error for change in usual.changes]
+    assert normal.diagnostics["p_new"].weights.std_error == usual.diagnostics["p_new"].weights.std_error
+    assert any(note.startswith("standard errors are those of a Poisson bootstrap with 200 resamples") for note in normal.notes)

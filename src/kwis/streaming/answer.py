@@ -119,7 +119,8 @@ class Run:
         yield f"the log was scanned once, {n:,} rows in batches, and never held in memory as a whole"
         if plan.replicates:
             drawn = f"groups by `{plan.group}`" if plan.group else f"rows by `{plan.key}`" if plan.key else "rows by file and place"
-            yield f"intervals are percentiles of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
+            what = "intervals are percentiles" if self.intervals.percentile else "standard errors are those"
+            yield f"{what} of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
         if states is not None:
             yield f"state-wis saw {states.count:,} different contexts; its intervals are from influence functions, not resampled"
         elif any("state-wis" in name for name in self.names):

@@ -65,7 +65,7 @@ def evaluate_scanned(
     estimators
         Names among vis, truncated-vis, wis, state-wis and normalised-state-wis, kernel-wis and normalised-kernel-wis; None: all.
     replicates
-        Resamples of the bootstrap; 0 for intervals from standard errors.
+        Resamples of the bootstrap; 0 for intervals from standard errors, which with groups are still those of 200 resamples.
     exact
         Whether Kernel-WIS is computed from all pairs of rows (True) or approximated (False); None: by the number of rows.
     client
@@ -78,9 +78,10 @@ def evaluate_scanned(
     if client is not None and isinstance(log.source, ArrowData):
         raise InputError("`source` must be Parquet files or a Dask dataframe with a `client`: rows in memory here are not sent to workers")
     runner = runner_of(client, progress)
-    plan, context_notes = planned(
-        log, runner, target, replicates=check.whole(replicates, "replicates", 0), seed=seed, states=roster.wants_states
-    )
+    replicates = check.whole(replicates, "replicates", 0)
+    # One pass keeps no sums by group: the standard errors of groups can only come from resamples, of which they need two.
+    drawn = REPLICATES if log.roles.group is not None and replicates < 2 else replicates
+    plan, context_notes = planned(log, runner, target, replicates=drawn, seed=seed, states=roster.wants_states)
     with engine():
         found = accumulated(plan, log.source, runner)
         if found.rows < 2:
@@ -96,7 +97,7 @@ def evaluate_scanned(
             sampled=sampled,
             names=roster.names,
             kernels=Kernels(wanted=asked_alike(roster.kernels), exact=exact, client=client, progress=progress),
-            intervals=StreamIntervals(level=level, seed=seed),
+            intervals=StreamIntervals(level=level, seed=seed, percentile=replicates > 0),
         )
         return run.evaluation((*context_notes, *notes))
 

@@ -151,15 +151,19 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StreamIntervals(Intervals):
-    """Percentiles of the Poisson resamples where there are any, otherwise the normal interval of the standard error."""
+    """Percentiles of the Poisson resamples where there are any, otherwise the normal interval of the standard error.
+
+    Without ``percentile`` it is always the latter: resamples then only give the standard errors of groups.
+    """
 
     method: None = None
+    percentile: bool = True
     notes: list[str] = field(default_factory=list)
 
     def describe(self, one: Measured) -> str:
         if one.resampled is None:
             return "influence function"
-        return f"Poisson bootstrap (percentile, {one.resampled.size:,} resamples)"
+        return f"Poisson bootstrap ({'percentile' if self.percentile else 'normal'}, {one.resampled.size:,} resamples)"
 
     def of(self, one: Measured) -> Interval:
         return self._from(one.resampled, one.estimate.value, one.estimate.std_error)
@@ -172,8 +176,9 @@ class StreamIntervals(Intervals):
 
     def _from(self, drawn: Floats | None, value: float, error: float) -> Interval:
         kept = None if drawn is None else finite(drawn)
-        if kept is not None and kept.size:
+        if self.percentile and kept is not None and kept.size:
             low, high = percentiles(kept, self.level)
             return Interval(low=low, high=high, level=self.level, value=value, method="poisson-bootstrap", distribution=read_only(kept))
         reach = NormalDist().inv_cdf((1 + self.level) / 2) * error
-        return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence")
+        method = "influence" if drawn is None else "poisson-normal"
+        return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method=method)
