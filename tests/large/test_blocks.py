@@ -133,6 +133,23 @@ def test_progress_is_told_to_the_end():
     assert (6, 6, "kernel sums of the weights") in told
 
 
+def test_the_bandwidth_counts_rows_by_their_mass():
+    log = sample(300, d=1)
+    mass = np.where(np.arange(300) % 10 == 0, 50.0, 1.0)
+    heavy = kwis.WeightedSample(context=log.context, weight=log.weight, reward=log.reward, mass=mass)
+    order = np.random.default_rng([0, 300]).permutation(300)
+    expected = kwis.select_bandwidth(log.context[order], log.weight[order], mass=mass[order])
+    assert kernel_wis(heavy).plain.bandwidth == pytest.approx(expected.value, rel=1e-6)
+    assert kernel_wis(log).plain.bandwidth != pytest.approx(expected.value, rel=0.1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_bandwidth_is_selected_on_very_few_rows(n):
+    selection = kernel_wis(sample(n)).selection
+    assert selection.rows == n
+    assert np.isnan(selection.log_error) or n == 4
+
+
 def test_held_out_scores_are_those_of_leaving_one_out():
     log = sample(500)
     scores, errors = kwis.large.score_bandwidths(log, [0.3, 1.0], rows=500)
@@ -140,6 +157,18 @@ def test_held_out_scores_are_those_of_leaving_one_out():
         expected, _ = kwis.cv_score(log.context, log.weight, bandwidth, folds=np.arange(500))
         assert score == pytest.approx(expected, rel=1e-9)
     assert (errors > 0).all()
+
+
+def test_held_out_scores_and_their_errors_count_rows_by_their_mass():
+    log = sample(300, d=1, mass=True)
+    (score,), (error,) = kwis.large.score_bandwidths(log, [0.5], rows=300)
+    near = log.mass * np.exp(-((log.context - log.context.T) ** 2) / (2 * 0.5**2))
+    np.fill_diagonal(near, 0)
+    squares = (log.weight - near @ log.weight / near.sum(axis=1)) ** 2
+    total = log.mass.sum()
+    expected = (log.mass * squares).sum() / total
+    assert score == pytest.approx(expected, rel=1e-9)
+    assert error == pytest.approx(np.sqrt(300 / 299 * ((log.mass * (squares - expected)) ** 2).sum()) / total, rel=1e-9)
 
 
 def test_compiled_pairs_carry_the_fingerprint_of_what_they_call():

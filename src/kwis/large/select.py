@@ -36,7 +36,7 @@ class Selection:
         Size of the subset.
     log_error
         Standard error of the logarithm of the bandwidth, from selections on two halves of the subset: their half difference; the largest
-        over features for one bandwidth per feature, 0 where both are infinite, ``nan`` where only one is.
+        over features for one bandwidth per feature, 0 where both are infinite, ``nan`` where only one is or a half has less than 2 rows.
     """
 
     choice: BandwidthChoice
@@ -46,15 +46,15 @@ class Selection:
 
 def select(runner: Runner, blocks: Sequence[Any], frame: Frame, kernel: Kernel, *, per_feature: bool, size: int, seed: int) -> Selection:
     """Select on about ``size`` rows, drawn evenly over blocks and sizes of weights."""
-    tasks = [(block, number, frame, size, seed) for number, block in enumerate(blocks)]
-    subset = reduced(runner, joined_rows, runner.each(stratified, tasks, "drawing rows to select the bandwidth on"), "drawing rows")
+    draws = [(block, number, frame, size, seed) for number, block in enumerate(blocks)]
+    subset = reduced(runner, joined_rows, runner.each(stratified, draws, "drawing rows to select the bandwidth on"), "drawing rows")
     threads = getattr(runner, "task_threads", None)
-    parts = [
-        runner.call(select_on, subset, part, frame.categorical, kernel, per_feature, seed, threads) for part in ((0, 1), (0, 2), (1, 2))
-    ]
-    choice, one, other = (runner.fetch(part) for part in parts)
     rows = int(runner.fetch(runner.call(row_count, subset)))
-    return Selection(choice=_in_units(choice, frame), rows=rows, log_error=log_error(one.value, other.value))
+    parts = ((0, 1), (0, 2), (1, 2)) if rows >= 4 else ((0, 1),)  # a half needs two rows to be cut into folds
+    tasks = [runner.call(select_on, subset, part, frame.categorical, kernel, per_feature, seed, threads) for part in parts]
+    choice, *halves = (runner.fetch(task) for task in tasks)
+    error = log_error(*(half.value for half in halves)) if halves else math.nan
+    return Selection(choice=_in_units(choice, frame), rows=rows, log_error=error)
 
 
 def row_count(rows: Rows) -> int:
@@ -75,6 +75,7 @@ def select_on(
             per_feature=per_feature,
             kernel=kernel,
             categorical=categorical,
+            mass=rows.mass[order],
             rng=seed,
         )
 
@@ -120,9 +121,16 @@ def held_out_scores(
         alone = near[:, 0] <= 1e-12 * around[:, 0]
         predicted = np.where(alone, frame.mean_weight, near[:, 1] / np.where(alone, 1.0, near[:, 0]))
         squares = np.ldexp((rows.weight - predicted) ** 2, -2 * frame.weight_shift)
-        scores.append(squares.mean())
-        errors.append(squares.std(ddof=1) / math.sqrt(rows.n))
+        score = np.average(squares, weights=rows.mass)
+        scores.append(score)
+        errors.append(_error_of_mean(squares - score, rows.mass))
     return np.array(scores), np.array(errors)
+
+
+def _error_of_mean(deviations: Floats, mass: Floats) -> float:
+    """Standard error of a mean that counts mass, from the deviations from it."""
+    n = mass.size
+    return float(np.linalg.norm(mass * deviations) / mass.sum() * np.sqrt(n / (n - 1 or math.nan)))
 
 
 def sums_around(held: Rows, block: Block, frame: Frame, space: Space) -> Floats:
