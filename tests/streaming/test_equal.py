@@ -15,13 +15,14 @@ import kwis
 from kwis.diagnostics.weight import weight_diagnostics as in_memory
 from kwis.large.runner import Threads
 from kwis.policies import weigh
+from kwis.propensity.support import support
 from kwis.streaming import evaluate_scanned, merged, scan_log
 from kwis.streaming.counts import counts_of, row_keys
 from kwis.streaming.evaluate import planned
 from kwis.streaming.source import Batch, ParquetFiles
 from kwis.targets import resolve_targets
 from tests.reference import streaming as twin
-from tests.streaming.logs import columns, table, write
+from tests.streaming.logs import ACTIONS, columns, table, write
 
 ROLES: dict[str, Any] = {"propensity": "propensity", "context": ["age", "country"], "reward": ["reward", "cost"], "row_weight": "thinned"}
 TARGETS = {"new": kwis.probability("p_new"), "pick": kwis.chosen("pick"), "whole": kwis.distribution("p_new")}
@@ -261,3 +262,33 @@ def test_groups_have_their_errors_where_intervals_are_not_percentiles() -> None:
     assert [change.std_error for change in normal.changes] == [change.std_error for change in usual.changes]
     assert normal.diagnostics["p_new"].weights.std_error == usual.diagnostics["p_new"].weights.std_error
     assert any(note.startswith("standard errors are those of a Poisson bootstrap with 200 resamples") for note in normal.notes)
+
+
+def test_support_is_that_of_the_log_in_memory_with_masses_and_with_actions_barred_in_some_rows(tmp_path: Path) -> None:
+    n, names = 1000, [*ACTIONS, "up"]
+    rng, data = np.random.default_rng(4), columns(1000)
+    logger = rng.dirichlet(np.ones(4), n)
+    logger[:, 3] = 0
+    logger[np.arange(n), rng.integers(0, 3, n)] *= rng.uniform(size=n) < 0.5
+    logger /= logger.sum(axis=1, keepdims=True)
+    action = (logger.cumsum(axis=1) < rng.uniform(1e-9, 1 - 1e-9, (n, 1))).sum(axis=1)
+    pick = rng.choice(4, n, p=[0.33, 0.33, 0.33, 0.01])
+    target = rng.dirichlet(np.ones(4), n)
+    data |= {
+        "action": np.array(names, dtype=object)[action],
+        "pick": np.array(names, dtype=object)[pick],
+        "thinned": np.where(pick == 3, 100.0, 1.0),
+        **{f"logger_{name}": logger[:, j] for j, name in enumerate(names)},
+        **{f"whole_{name}": target[:, j] for j, name in enumerate(names)},
+    }
+    roles: dict[str, Any] = {"context": ["age"], "actions": names, "row_weight": "thinned", "propensity": "logger"}
+    wanted = {"pick": kwis.chosen("pick"), "whole": kwis.distribution("whole")}
+    source = write(tmp_path / "log", pa.table(data), [300, 301])
+    scanned = evaluate_scanned(scan_log(source, **roles), wanted, estimators=["wis"], replicates=0)
+    log = kwis.read_log(data, **roles)
+    for policy in resolve_targets(log, wanted):
+        found, expected = scanned.diagnostics[policy.name].support, support(log, policy)
+        assert found.beyond == pytest.approx(expected.beyond, rel=1e-12)
+        assert found.never_logged == expected.never_logged == ("up",)
+        assert found.rows == (expected.rows if policy.name == "pick" else 0)
+        assert expected.rows > 0

@@ -13,6 +13,7 @@ from kwis.columns import Label
 from kwis.errors import InputError
 from kwis.streaming.capped import CappedSums
 from kwis.streaming.largest import Largest, Spread
+from kwis.streaming.promises import Promises, together
 from kwis.streaming.rows import Layout, Rows
 from kwis.streaming.states import States
 from kwis.streaming.subset import Subset
@@ -34,14 +35,14 @@ class Weighed:
     actions
         How often each action was taken.
     promised
-        From target to the probability it gave to each action in all, where that is known.
+        From target to what it promised each action, where that is known.
     """
 
     rows: Rows
     table: Any
     context: Ints | None
     actions: dict[Label, int]
-    promised: dict[str, dict[Any, float]]
+    promised: dict[str, Promises]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -59,7 +60,7 @@ class Accumulator:
     states: States | None
     rows: int = 0
     actions: Counter[Label] = field(default_factory=Counter)
-    promised: dict[str, Counter[Any]] = field(default_factory=dict)
+    promised: dict[str, Promises] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, layout: Layout, *, replicates: int, seed: int, subset: int, tail: int, pivots: Floats | None) -> Accumulator:
@@ -83,16 +84,12 @@ class Accumulator:
             self.states.add(batch.context, rows)
         self.rows += rows.n
         self.actions.update(batch.actions)
-        for target, shares in batch.promised.items():
-            self.promised.setdefault(target, Counter()).update(shares)
+        self.promised = _joined(self.promised, batch.promised)
         if len(self.actions) > MOST_LABELS:
             raise InputError(f"`action` must have at most {MOST_LABELS:,} different labels in a log that is scanned, got more")
 
     def merge(self, other: Accumulator) -> Accumulator:
         """One accumulator of the rows of both, which are not to be used any more."""
-        promised = {
-            name: self.promised.get(name, Counter()) + other.promised.get(name, Counter()) for name in {*self.promised, *other.promised}
-        }
         return Accumulator(
             sums=self.sums.merge(other.sums),
             largest=tuple(a.merge(b) for a, b in zip(self.largest, other.largest, strict=True)),
@@ -101,8 +98,12 @@ class Accumulator:
             states=None if self.states is None or other.states is None else self.states.merge(other.states),
             rows=self.rows + other.rows,
             actions=self.actions + other.actions,
-            promised=promised,
+            promised=_joined(self.promised, other.promised),
         )
+
+
+def _joined(one: dict[str, Promises], other: dict[str, Promises]) -> dict[str, Promises]:
+    return {target: together(one.get(target, {}), other.get(target, {})) for target in {**one, **other}}
 
 
 def merged(parts: list[Accumulator]) -> Accumulator:

@@ -107,7 +107,7 @@ class Run:
             target.name: self.sampled.diagnostics(
                 t,
                 weight_diagnostics(self.found, totals, t, self.plan.group is not None),
-                support_of(self.found, target),
+                support_of(self.found, target, float(totals.mass)),
                 report,
                 self.plan.seed,
             )

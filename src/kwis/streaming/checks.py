@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -81,15 +80,20 @@ def _influential(found: Accumulator, totals: Totals, t: int) -> tuple[Influentia
     )
 
 
-def support_of(found: Accumulator, target: Target) -> Support:
-    """How much of a target's probability is on actions that no row took, where its choices or its distribution are known."""
+def support_of(found: Accumulator, target: Target, mass: float) -> Support:
+    """How much of a target's probability is on actions that no row took, or that the logger could not take in that row.
+
+    It is known where the target's choices or its distribution are; ``mass`` is how many interactions the log stands for.
+    """
     promised = found.promised.get(target.name)
     if promised is None:
         return Support(never_logged=(), beyond=None, rows=0)
     taken = {str(label) for label in found.actions}
-    beyond = sum(share for label, share in promised.items() if str(label) not in taken)
-    never = tuple(label for label in promised if str(label) not in taken)
-    return Support(never_logged=never, beyond=beyond / found.rows, rows=round(beyond) if target.chosen is not None else 0)
+    never = {label: one for label, one in promised.items() if str(label) not in taken}
+    barred = [one for label, one in promised.items() if label not in never]
+    beyond = sum(one.mass for one in never.values()) + sum(one.barred_mass for one in barred)
+    rows = sum(one.rows for one in never.values()) + sum(one.barred_rows for one in barred)
+    return Support(never_logged=tuple(never), beyond=beyond / mass, rows=rows if target.chosen is not None else 0)
 
 
 def known_actions(found: Accumulator, plan: Plan, listed: Sequence[Label] | None) -> tuple[Label, ...]:
@@ -102,11 +106,11 @@ def known_actions(found: Accumulator, plan: Plan, listed: Sequence[Label] | None
         if strange:
             raise InputError(f"`{plan.action}` must hold only the actions listed, got {strange[0]!r} in {found.actions[strange[0]]:,} rows")
     for target in plan.targets:
-        labels = found.promised.get(target.name) or Counter[Any]()
+        labels = found.promised.get(target.name, {})
         strange = [label for label in labels if target.chosen is not None and label not in known]
         if strange:
             raise InputError(
-                f"`{target.chosen}` (target) must hold actions of the log, got {strange[0]!r} in {labels[strange[0]]:,.0f} rows; "
+                f"`{target.chosen}` (target) must hold actions of the log, got {strange[0]!r} in {labels[strange[0]].rows:,} rows; "
                 "an action that exists but was never taken must be listed in scan_log(actions=[...])"
             )
     return known

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from kwis.errors import InputError
 from kwis.streaming import values
 from kwis.streaming.accumulator import Accumulator, Weighed, checked_terms
+from kwis.streaming.promises import Promises, Shares, promised_by_choice, promised_by_shares
 from kwis.streaming.rows import Layout, Rows
 from kwis.streaming.source import Batch
 from kwis.typing import Floats
@@ -90,44 +90,44 @@ class Plan:
     def weighed(self, batch: Batch) -> Weighed:
         """Checked arrays of a batch."""
         action = values.Labels.of(batch, self.action, "action")
-        promised: dict[str, dict[Any, float]] = {}
-        assumed = self._propensity(batch, action)
-        weights = [self._chance(batch, action, target, promised) / assumed for target in self.targets]
+        mass = values.masses(batch, self.row_weight)
+        assumed, logger = self._propensity(batch, action)
+        chances = [self._chance(batch, action, target, mass, logger) for target in self.targets]
         identity = batch.keys() if self.key is None else values.label_keys(batch, self.key, "key")
         rows = Rows(
             identity=identity,
             draw=identity if self.group is None else values.label_keys(batch, self.group, "group"),
             number=batch.numbers(),
-            mass=values.masses(batch, self.row_weight),
-            weight=np.stack(weights, axis=1),
+            mass=mass,
+            weight=np.stack([chance / assumed for chance, _ in chances], axis=1),
             reward=np.stack([values.finite(batch, name, "reward") for name in self.rewards], axis=1),
         )
         context = None
         if self.states:
             context = np.stack([values.column_keys(batch, self.context, salt) for salt in (2, 3)], axis=1)
+        promised = {target.name: promises for target, (_, promises) in zip(self.targets, chances, strict=True) if promises is not None}
         return Weighed(rows=checked_terms(rows, batch.row), table=batch.table, context=context, actions=action.counts(), promised=promised)
 
-    def _propensity(self, batch: Batch, action: values.Labels) -> Floats:
+    def _propensity(self, batch: Batch, action: values.Labels) -> tuple[Floats, Shares]:
+        """Probability of the logged action under the logger, and of every action where columns say it."""
         if self.propensity.columns is None:
             assert self.propensity.column is not None
-            return values.propensities(batch, self.propensity.column)
-        logged, _ = values.by_action(batch, dict(self.propensity.columns), action, "propensity")
+            return values.propensities(batch, self.propensity.column), {}
+        logged, shares = values.by_action(batch, dict(self.propensity.columns), action, "propensity")
         if (logged <= 0).any():
             row = int(np.argmax(logged <= 0))
             raise InputError(f"`propensity` must be positive where its action was taken, got {logged[row]} at {batch.row(row)}")
-        return logged
+        return logged, shares
 
     @staticmethod
-    def _chance(batch: Batch, action: values.Labels, target: Target, promised: dict[str, dict[Any, float]]) -> Floats:
-        """Probability of the logged action under a target."""
+    def _chance(batch: Batch, action: values.Labels, target: Target, mass: Floats, logger: Shares) -> tuple[Floats, Promises | None]:
+        """Probability of the logged action under a target, and what it promises every action where that is known."""
         if target.chosen is not None:
             choice = values.Labels.of(batch, target.chosen, "target")
-            promised[target.name] = {label: float(count) for label, count in choice.counts().items()}
-            return action.same(choice).astype(np.float64)
+            return action.same(choice).astype(np.float64), promised_by_choice(choice, mass, logger)
         assert target.chance is not None
         if target.chance.columns is None:
             assert target.chance.column is not None
-            return values.probabilities(batch, target.chance.column, "target")
-        logged, sums = values.by_action(batch, dict(target.chance.columns), action, "target")
-        promised[target.name] = dict(sums)
-        return logged
+            return values.probabilities(batch, target.chance.column, "target"), None
+        logged, shares = values.by_action(batch, dict(target.chance.columns), action, "target")
+        return logged, promised_by_shares(shares, mass, logger)

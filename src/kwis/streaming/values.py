@@ -107,8 +107,8 @@ def _label(value: Any) -> Label:
     return str(value)
 
 
-def by_action(batch: Batch, columns: dict[str, str], action: Labels, role: str) -> tuple[Floats, dict[str, float]]:
-    """Probability of the logged action from one column per action, and the sum of each column."""
+def by_action(batch: Batch, columns: dict[str, str], action: Labels, role: str) -> tuple[Floats, dict[str, Floats]]:
+    """Probability of the logged action from one column per action, and of every action by the text of its label."""
     shares = {label: probabilities(batch, name, role) for label, name in columns.items()}
     total = np.sum(list(shares.values()), axis=0)
     bad = np.abs(total - 1) > TOLERANCE
@@ -122,7 +122,7 @@ def by_action(batch: Batch, columns: dict[str, str], action: Labels, role: str) 
             place = batch.row(int(np.argmax(rows)))
             raise InputError(f"`{role}` must have a column for every action of the log, got none for {label!r} at {place}")
         logged[rows] = shares[str(label)][rows]
-    return logged, {label: float(values.sum()) for label, values in shares.items()}
+    return logged, shares
 
 
 def column_keys(batch: Batch, names: Sequence[str], salt: int) -> Ints:
