@@ -54,11 +54,16 @@ def named(name: str, role: str) -> str:
 def probabilities_in(column: Column, name: str, role: str) -> Floats:
     """Values in [0, 1]; a rounding error past either end is taken off."""
     values = numbers_in(column, name, role)
-    bad = (values < -1e-9) | (values > 1 + 1e-6)
+    shares, bad = rounded_off(values)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"{named(name, role)} must be in [0, 1], got {values[row]} at row {row}")
-    return np.clip(values, 0.0, 1.0)
+    return shares
+
+
+def rounded_off(values: Floats) -> tuple[Floats, Array]:
+    """Values with a rounding error past either end of [0, 1] taken off, and where they are further out or no number."""
+    return np.clip(values, 0.0, 1.0), ~((values >= -1e-9) & (values <= 1 + 1e-6))
 
 
 def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ...] | None:

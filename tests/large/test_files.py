@@ -93,6 +93,14 @@ def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(folder, col
     refused(folder, words, "part-1.parquet")
 
 
+def test_a_rounding_error_past_the_ends_of_a_probability_is_taken_off(tmp_path):
+    rounded, exact = (
+        write(tmp_path / name, table(900).set_column(7, "p_new", [np.where(np.arange(900) % 2, high, low)]))
+        for name, low, high in (("rounded", -1e-10, 1 + 1e-7), ("exact", 0.0, 1.0))
+    )
+    assert estimate(rounded).value == estimate(exact).value
+
+
 def test_gaps_are_a_level_of_labels_and_marked_among_numbers(folder):
     second = parquet.read_table(folder / "part-1.parquet")
     for name in ("age", "country"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis.distributions import rounded_off
 from kwis.errors import InputError, UnsupportedError
 from kwis.large.arrow import Kind, kind_of, labels, numbers
 from kwis.large.source import ArrayBlock, Block, Columns, NpyBlock, Weigher
@@ -155,8 +156,9 @@ def weights_of(table: Any, columns: Columns, block: Block) -> Floats:
     if columns.action is not None:
         return np.where(_equal(table.column(columns.target), table.column(columns.action)), 1 / propensity, 0.0)
     target = numbers(table.column(columns.target))
-    _refuse(~((target >= 0) & (target <= 1)), target, columns.target, "in [0, 1]", block)
-    return target / propensity
+    chance, bad = rounded_off(target)
+    _refuse(bad, target, columns.target, "in [0, 1]", block)
+    return chance / propensity
 
 
 def _equal(one: Any, other: Any) -> Any:

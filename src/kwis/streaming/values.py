@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kwis.columns import Label
-from kwis.distributions import TOLERANCE, named
+from kwis.distributions import TOLERANCE, named, rounded_off
 from kwis.errors import InputError
 from kwis.large.arrow import kind_of, numbers
 from kwis.streaming.compiled import chained, mixed
@@ -36,8 +36,9 @@ def finite(batch: Batch, name: str, role: str) -> Floats:
 def probabilities(batch: Batch, name: str, role: str) -> Floats:
     """Numbers in [0, 1]; a rounding error past either end is taken off."""
     values = finite(batch, name, role)
-    _refuse((values < -1e-9) | (values > 1 + 1e-6), values, f"{named(name, role)} must be in [0, 1]", batch)
-    return np.clip(values, 0.0, 1.0)
+    shares, bad = rounded_off(values)
+    _refuse(bad, values, f"{named(name, role)} must be in [0, 1]", batch)
+    return shares
 
 
 def propensities(batch: Batch, name: str) -> Floats:
