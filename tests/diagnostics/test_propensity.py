@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import binom, norm
 
 import kwis
-from kwis.diagnostics import propensity_report
+from kwis.diagnostics import Verdict, propensity_report, target_diagnostics
 from kwis.diagnostics.family import Family, Subject, adjusted, pairs_of, smallest_by_chance
 from kwis.diagnostics.propensity import MOST_TESTS
 from kwis.diagnostics.regions import regions_of
 from kwis.propensity import estimate_propensities
 from kwis.sample_data import sample_log
-from kwis.targets import resolve_targets
+from kwis.targets import resolve_target, resolve_targets
 from tests.diagnostics.logs import simulated, softmax, tilted
 from tests.reference import diagnostics as twin
 
@@ -200,7 +200,18 @@ def test_huge_weights_stay_finite():
 def test_few_rows_are_not_tested():
     report = reported(simulated(200).take(np.arange(20)))
     assert (report.p_value, report.tests) == (1.0, ())
-    assert report.notes == ("propensities could not be tested: too few rows, or nothing was left to chance",)
+    assert report.verdict == Verdict(level="with care", reasons=("propensities could not be tested (20 rows)",))
+    assert report.notes == ("propensities could not be tested: too few rows or groups, or nothing was left to chance",)
+
+
+def test_few_groups_are_not_tested_and_not_trusted_either():
+    log = simulated(1000, users=6, misreport=lambda true, x, colour: 1 - true)
+    target = resolve_target(log, tilted(log), "new")
+    report = propensity_report(log, [target])
+    assert report.verdict.reasons == ("propensities could not be tested (6 groups)",)
+    found = target_diagnostics(log, target, report).verdict
+    assert found.level == "do not trust"
+    assert found.reasons[0].startswith("only 5 effective groups of 6, fewer than 50")
 
 
 def test_wide_logs_are_tested_within_bounds_and_say_what_is_left_out():

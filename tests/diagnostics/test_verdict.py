@@ -33,9 +33,11 @@ NO_SIGNS = PropensityCheck(findings=(), reliability=None, fit_p_value=None)
     ("change", "level", "words"),
     [
         ({}, "trust", None),
-        ({"effective_n": 199.0}, "with care", "the weighted rows are worth 199 of 1,000"),
-        ({"effective_n": 49.0}, "do not trust", "the weighted rows are worth 49 of 1,000"),
+        ({"effective_n": 199.0}, "with care", "only 199 effective rows of 1,000, fewer than 200"),
+        ({"effective_n": 49.9}, "do not trust", "only 49 effective rows of 1,000, fewer than 50"),
+        ({"effective_n": 6.0, "groups": 6}, "do not trust", "only 6 effective groups of 6, fewer than 50"),
         ({"largest_share": 0.06}, "with care", "one row carries 6% of the weight"),
+        ({"largest_share": 0.06, "groups": 300}, "with care", "one group carries 6% of the weight"),
         ({"largest_share": 0.21}, "do not trust", "one row carries 21% of the weight"),
         (
             {"pareto_k": 0.71},
@@ -106,7 +108,7 @@ def test_the_worst_comes_first_and_all_reasons_are_kept():
     found = verdict(replace(SOUND, effective_n=150.0, pareto_k=1.2))
     assert found.level == "do not trust"
     assert found.reasons[0].startswith("the largest weights")
-    assert found.reasons[1].startswith("the weighted rows")
+    assert found.reasons[1].startswith("only 150 effective rows")
     joined = combine(Verdict(level="with care", reasons=("a",)), Verdict(level="trust"), Verdict(level="with care", reasons=("b",)))
     assert joined == Verdict(level="with care", reasons=("a", "b"))
 

@@ -41,6 +41,14 @@ def test_the_mean_weight_is_tested_by_row_or_by_group():
     assert doubled.std_error == pytest.approx(found.std_error, rel=1e-12)
 
 
+def test_the_rows_of_a_group_count_as_one():
+    weight, mass = np.array([1.0, 2.0, 3.0, 4.0, 2.0]), np.array([1.0, 1.0, 2.0, 1.0, 0.5])
+    found = weight_diagnostics(sample_of(weight, mass=mass, group=["a", "a", "b", "c", "b"]))
+    assert found.groups == 3
+    assert found.effective_n == pytest.approx((3 + 7 + 4) ** 2 / (3**2 + 7**2 + 4**2), rel=1e-12)
+    assert found.largest_share == pytest.approx(7 / 14, rel=1e-12)
+
+
 def test_quantiles_count_rows_as_often_as_they_stand_for():
     weight = np.array([4.0, 1.0, 2.0, 3.0])
     plain = weight_diagnostics(sample_of(weight))

@@ -67,7 +67,7 @@ def propensity_report(
         failures = located(family, tests, smallest, check.level(level))
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
     return PropensityReport(
-        verdict=propensity_verdict(failures, signs, len(log), estimated is not None),
+        verdict=propensity_verdict(failures, signs, len(log), estimated is not None, None if tests else _draws_of(log)),
         p_value=min((test.p_value for test in tests), default=1.0),
         level=level,
         failures=failures,
@@ -76,6 +76,10 @@ def propensity_report(
         estimated=estimated is not None,
         notes=notes,
     )
+
+
+def _draws_of(log: LoggedBandit) -> str:
+    return f"{len(log):,} rows" if log.group is None else f"{np.unique(log.group).size:,} groups"
 
 
 def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Family, tuple[str, ...]]:
@@ -87,7 +91,7 @@ def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Fami
     pairs = pairs_of(subjects, regions, log.group)
     tested = {regions[r].column for _, r in pairs[:MOST_TESTS]}
     left_out = [name for name in dict.fromkeys(regions[r].column for _, r in pairs) if name not in tested]
-    notes: list[str] = [] if pairs else ["propensities could not be tested: too few rows, or nothing was left to chance"]
+    notes: list[str] = [] if pairs else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")

@@ -40,9 +40,10 @@ class WeightDiagnostics:
     Attributes
     ----------
     effective_n
-        ``(sum w)^2 / sum w^2``: how many equally weighted rows carry as much information.
+        ``(sum w)^2 / sum w^2``: how many equally weighted rows carry as much information; of a log with groups how many groups, as the
+        rows of a group are one draw.
     largest_share
-        Part of the sum of all weights that falls to the row with the most.
+        Part of the sum of all weights that falls to the row, or group, with the most.
     zero_share
         Share of the rows whose action the target never takes.
     mean, std_error, p_value
@@ -55,6 +56,8 @@ class WeightDiagnostics:
         few positive ones to tell.
     influential
         The rows that move WIS most, the strongest first.
+    groups
+        How many there are, where they and not rows were counted; None elsewhere.
     """
 
     n: int
@@ -68,6 +71,7 @@ class WeightDiagnostics:
     quantiles: Floats
     pareto_k: float
     influential: tuple[InfluentialRow, ...]
+    groups: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,20 @@
 ==========================================  ================  =================
 what                                        with care         do not trust
 ==========================================  ================  =================
-effective sample size                       below 200         below 50
-share of the largest weight                 above 5 %         above 20 %
+effective number of rows, or of groups      below 200         below 50
+share of the largest row, or group          above 5 %         above 20 %
 Pareto k of the weights                     above 0.7         above 1
 target's probability beyond the log         above 0.1 %       above 5 %
 propensities that fail: chance misplaced    above 0.5 %       above 10 %
+propensities logged, but not to be tested   always
 propensities estimated, not logged          always
 other serious signs (rounded, placeholder)  always            left nothing to chance
 ==========================================  ================  =================
 
 Chance misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there. In a log of millions a test
 can fail over next to nothing; below 0.5 % that is reported and costs no trust.
+
+Rows of a group are one draw, so a log with groups has no more to say than its groups; fewer than 30 of them test no propensities.
 
 A deterministic target has many weights of 0; that by itself costs no trust, the effective sample size counts it.
 """
@@ -50,23 +53,29 @@ def combine(*verdicts: Verdict) -> Verdict:
     return Verdict(level=level, reasons=tuple(reason for found in verdicts for reason in found.reasons))
 
 
-def propensity_verdict(failures: Sequence[MeanTest], signs: PropensityCheck, n: int, estimated: bool) -> Verdict:
-    """Verdict on the propensities alone."""
+def propensity_verdict(
+    failures: Sequence[MeanTest], signs: PropensityCheck, n: int, estimated: bool, untested: str | None = None
+) -> Verdict:
+    """Verdict on the propensities alone; ``untested`` says how little there was where no test could be made."""
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
         reasons.append((_above(misplaced, MISPLACED), f"propensities are wrong; {test.words}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
+    if untested is not None and not estimated:
+        reasons.append((1, f"propensities could not be tested ({untested})"))
     if estimated:
         reasons.append((1, "propensities were estimated from this log, which mends nothing that its context does not show"))
     return _combined(reasons)
 
 
 def _weight_reasons(weights: WeightDiagnostics) -> Iterable[tuple[int, str]]:
-    sentence = f"the weighted rows are worth {weights.effective_n:.0f} of {weights.n:,}"
-    yield _below(weights.effective_n, EFFECTIVE_N), sentence
-    yield _above(weights.largest_share, LARGEST_SHARE), f"one row carries {weights.largest_share:.0%} of the weight"
+    draw, drawn = ("row", weights.n) if weights.groups is None else ("group", weights.groups)
+    missed = _below(weights.effective_n, EFFECTIVE_N)
+    sentence = f"only {int(weights.effective_n)} effective {draw}s of {drawn:,}, fewer than {EFFECTIVE_N[missed - 1]}"
+    yield missed, sentence
+    yield _above(weights.largest_share, LARGEST_SHARE), f"one {draw} carries {weights.largest_share:.0%} of the weight"
     tail = f"the largest weights have a heavy tail (Pareto k {weights.pareto_k:.2f}), so that errors may be larger than intervals say"
     yield _above(weights.pareto_k, PARETO_K), tail
 

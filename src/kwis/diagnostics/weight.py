@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from kwis._validation import read_only
 from kwis.diagnostics.pareto import pareto_k
 from kwis.diagnostics.records import InfluentialRow, WeightDiagnostics
-from kwis.estimators.influence import standard_error
+from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 from kwis.typing import Floats
@@ -24,12 +24,14 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagn
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
     total = float(loads.sum())
+    draws = draw_sums(loads, sample.group)
     mean = float(np.average(sample.weight, weights=mass))
     error = standard_error((sample.weight - mean) * (mass / mass.mean()), sample.group)
     return WeightDiagnostics(
         n=sample.n,
-        effective_n=effective_size(sample.weight, sample.mass),
-        largest_share=float(loads.max()) / total if total > 0 else 0.0,
+        groups=None if sample.group is None else draws.size,
+        effective_n=effective_size(draws),
+        largest_share=float(draws.max()) / total if total > 0 else 0.0,
         zero_share=float(np.average(sample.weight == 0, weights=mass)),
         mean=mean,
         std_error=error,
