@@ -66,6 +66,22 @@ def _log(values: dict[str, np.ndarray], reward: np.ndarray) -> kwis.LoggedBandit
     return kwis.read_log(table, propensity="propensity", context="x")
 
 
+@pytest.mark.parametrize("interval", [None, kwis.StudentInterval(), kwis.InfluenceInterval()])
+def test_a_p_value_below_one_minus_the_level_is_an_interval_without_0(interval):
+    decided = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(30, 80))
+        reward = rng.normal(size=n) + rng.uniform(0, 1.5) * (np.arange(n) % 2)
+        shares = {name: rng.beta(0.3, 0.3, n) for name in ("a", "b")}
+        names = ["wis", "normalised-kernel-wis"] if seed < 20 else ["wis"]
+        found = kwis.evaluate(_log(shares, reward), ["a", "b"], estimators=names, interval=interval, level=0.8, repair="never")
+        for change in found.changes:
+            assert (change.p_value < 0.2) == change.decided
+            decided += change.decided
+    assert decided > 20
+
+
 def test_policies_that_cannot_be_told_apart_are_said_to_be_tied():
     rng = np.random.default_rng(2)
     reward = rng.normal(size=300)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import kwis
-from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
+from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends, student_p_value
 from tests.estimators.catalogue import ESTIMATORS, NORMALISED, label, some_sample
 from tests.reference import intervals as twin
 
@@ -202,3 +202,19 @@ class TestLogarithmicSmoothing:
         rows = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1, 1], reward=[1, 2])
         assert refused(lambda: method.interval(kwis.VIS(), rows)) == sentence
         assert refused(lambda: kwis.LogarithmicSmoothing(1)) == "`bounds` must be a pair (low, high) with low below high, got 1"
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.1, 3.0, 50.0])
+@pytest.mark.parametrize("value", [0.5, 2.0, 4.0, 60.0])
+def test_the_interval_at_one_minus_the_p_value_ends_at_0(value, bias):
+    given = np.array([value]), np.array([1.0]), np.array([7.0])
+    chance = student_p_value(*given, bias)
+    if 1e-11 < chance < 0.999:
+        assert student_ends(*given, 1 - chance, bias=bias)[0] == pytest.approx(0, abs=1e-4 * value)
+    else:
+        assert student_ends(*given, 0.95, bias=bias)[0] * (chance - 0.5) < 0
+
+
+def test_without_an_error_only_no_difference_at_all_is_by_chance():
+    assert student_p_value(np.array([0.0]), np.array([0.0]), np.array([3.0])) == 1
+    assert student_p_value(np.array([0.1]), np.array([0.0]), np.array([3.0]), 0.2) == 0

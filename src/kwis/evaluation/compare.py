@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.estimators.influence import standard_error
-from kwis.evaluation.intervals import Intervals, critical_value, influence_between, repair_error, widened
-from kwis.evaluation.measure import Measured, p_value
+from kwis.evaluation.intervals import Intervals, critical_value, error_between, influence_between, widened
+from kwis.evaluation.measure import Measured
 from kwis.evaluation.records import LOGGING_POLICY, Change, Place, Ranking, Row
 from kwis.typing import Floats
 
@@ -52,7 +50,6 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
 def change(a: Measured, b: Measured, picks: Picks, intervals: Intervals, influence: Floats | None, critical: float) -> Change:
     """Value of ``a`` minus value of ``b``."""
     interval = intervals.between(a, b)
-    error = float("nan") if influence is None else math.hypot(standard_error(influence, a.sample.group), repair_error(a, b))
     names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
     return Change(
         target=a.target,
@@ -61,8 +58,8 @@ def change(a: Measured, b: Measured, picks: Picks, intervals: Intervals, influen
         estimator=" and ".join(names),
         interval=interval,
         simultaneous=interval if influence is None else widened(interval, critical),
-        std_error=error,
-        p_value=p_value(interval.value, error),
+        std_error=error_between(a, b),
+        p_value=intervals.p_value_between(a, b, interval),
         recommended=all(_recommended(one, picks) for one in (a, b)),
     )
 

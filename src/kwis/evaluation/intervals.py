@@ -18,7 +18,7 @@ from kwis.errors import InputError, UnsupportedError
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
-from kwis.evaluation.measure import Measured, finite
+from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval, endpoints
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
@@ -68,6 +68,17 @@ class Intervals:
         """Interval of one estimate."""
         return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, repair_error(one)))
 
+    def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
+        """Two-sided p-value of no difference, by the method of its interval if that is Student's and else by a normal error."""
+        if interval.method == "student":
+            pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
+            return self._student(repair_error(a, b)).p_value_of(estimate_between(a.estimate, b.estimate), estimator, pair)
+        return p_value(interval.value, error_between(a, b))
+
+    def _student(self, added: float) -> StudentInterval:
+        method = self.method if isinstance(self.method, StudentInterval) else _STUDENT
+        return replace(method, model_error=math.hypot(method.model_error, added))
+
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
         both = a.resampled is not None and b.resampled is not None
@@ -92,9 +103,7 @@ class Intervals:
                 name = f"bootstrap-{self.method.method if isinstance(self.method, Bootstrap) else 'bca'}"
                 return Interval(low=low, high=high, level=self.level, value=value, method=name, distribution=kept, bandwidth=fixed)
         elif influence is not None and (self.method is None or isinstance(self.method, StudentInterval)):
-            method = self.method or _STUDENT
-            widened_by = math.hypot(method.model_error, added)
-            return replace(method, model_error=widened_by).interval_of(estimate, estimator, sample, self.level)
+            return self._student(added).interval_of(estimate, estimator, sample, self.level)
         elif self.method is not None and not isinstance(self.method, InfluenceInterval):
             try:
                 return self.method.interval(estimator, sample, self.level, self.seed)
@@ -150,6 +159,12 @@ def influence_between(a: Measured, b: Measured) -> Floats | None:
     if a.estimate.influence is None or b.estimate.influence is None:
         return None
     return a.estimate.influence - b.estimate.influence
+
+
+def error_between(a: Measured, b: Measured) -> float:
+    """Standard error of a difference from the influence values and the repair; ``nan`` without the former."""
+    influence = influence_between(a, b)
+    return math.nan if influence is None else math.hypot(standard_error(influence, a.sample.group), repair_error(a, b))
 
 
 def critical_value(influences: list[Floats], group: Ints | None, level: float, seed: int) -> float:

@@ -75,7 +75,8 @@ class Change:
     simultaneous
         The same, widened so that all comparisons of that kind hold at once at the level stated.
     p_value
-        Two-sided, of no difference, from the influence values; ``nan`` where there is no standard error.
+        Two-sided, of no difference. It agrees with Student and influence intervals: below ``1 - level`` where they leave 0 out. With
+        others it is that of a normal error from the influence values; ``nan`` where there is none.
     recommended
         Whether both sides are by their recommended estimators.
     """

@@ -69,17 +69,10 @@ class StudentInterval:
 
     def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval:
         """The same for an estimate that was made before."""
-        if estimate.influence is None:
-            raise UnsupportedError(f"`estimator` must give influence for a Student interval, got none from {estimator.name}")
-        influence = estimate.influence[:, None]
-        leverage = np.full(influence.shape, 1 / sample.n) if estimate.leverage is None else estimate.leverage[:, None]
-        error = leave_one_out_error(influence, leverage, sample.group)
-        free = degrees_of_freedom(leverage, sample.group)
-        if math.isfinite(estimate.effective_n):
-            free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
+        error, free = self._error(estimate, estimator, sample)
         low, high = student_ends(
             np.array([estimate.value]),
-            np.hypot(error, self.model_error),
+            error,
             free,
             level,
             bounds=self._bounds(estimator, sample),
@@ -94,6 +87,23 @@ class StudentInterval:
             method="student",
             bandwidth="fixed" if fixed else None,
         )
+
+    def p_value_of(self, estimate: Estimate, estimator: Any, sample: Any) -> float:
+        """Two-sided p-value of 0: below ``1 - level`` where the interval without bounds, as of differences, leaves 0 out."""
+        error, free = self._error(estimate, estimator, sample)
+        bias = self._bias(estimate, estimator, sample)
+        return student_p_value(np.array([estimate.value]), error, free, bias)
+
+    def _error(self, estimate: Estimate, estimator: Any, sample: Any) -> tuple[Floats, Floats]:
+        """Standard error and degrees of freedom."""
+        if estimate.influence is None:
+            raise UnsupportedError(f"`estimator` must give influence for a Student interval, got none from {estimator.name}")
+        influence = estimate.influence[:, None]
+        leverage = np.full(influence.shape, 1 / sample.n) if estimate.leverage is None else estimate.leverage[:, None]
+        free = degrees_of_freedom(leverage, sample.group)
+        if math.isfinite(estimate.effective_n):
+            free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
+        return np.hypot(leave_one_out_error(influence, leverage, sample.group), self.model_error), free
 
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
         if self.bounds is None or not getattr(estimator, "normalised", False) or not isinstance(sample, WeightedSample):
@@ -168,12 +178,8 @@ def student_ends(
     bias
         Largest bias to allow for: the reach covers a normal error with any bias up to it.
     """
-    from scipy.special import stdtrit
-
     tail = (1 + level) / 2
-    quantile = stdtrit(freedom, tail)
-    with np.errstate(over="ignore"):  # a reach beyond all numbers is infinite
-        reach = quantile * std_error * _bias_factor(bias, std_error, level)
+    reach = _reach(std_error, freedom, level, bias)
     if bounds is None or not bounds[0] < bounds[1]:
         return value - reach, value + reach
     low, high = bounds
@@ -185,6 +191,31 @@ def student_ends(
     lows = np.where(inside, _moved(share, -shift), np.where(share >= 1, 1 - unseen, 0.0))
     highs = np.where(inside, _moved(share, shift), np.where(share <= 0, unseen, 1.0))
     return low + lows * (high - low), low + highs * (high - low)
+
+
+def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | float) -> Floats:
+    from scipy.special import stdtrit
+
+    with np.errstate(over="ignore"):  # a reach beyond all numbers is infinite
+        return stdtrit(freedom, (1 + level) / 2) * std_error * _bias_factor(bias, std_error, level)
+
+
+def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Floats | float = 0.0) -> float:
+    """Chance outside the longest interval without bounds that leaves 0 out, of one value; with a bias never below ``1e-12``."""
+    from scipy.special import stdtr
+
+    distance = float(np.abs(value)[0])
+    if std_error[0] == 0 or not np.any(bias):
+        return float(2 * stdtr(freedom, -distance / std_error)[0]) if std_error[0] > 0 else float(distance == 0)
+    low, high = math.log(_SMALLEST_CHANCE), 0.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        excluded = _reach(std_error, freedom, -math.expm1(middle), bias)[0] < distance
+        low, high = (low, middle) if excluded else (middle, high)
+    return math.exp(high)
+
+
+_SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 
 
 def _moved(share: Floats, shift: Floats) -> Floats:
