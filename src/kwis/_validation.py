@@ -231,3 +231,11 @@ def generator(rng: Seed) -> np.random.Generator:
 
 def _brief(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
+
+
+def rewards_within(reward: Floats, low: float, high: float) -> None:
+    """Refuse rewards outside the `bounds` that an interval takes for granted."""
+    outside = (reward < low) | (reward > high)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(f"`bounds` must hold for every `reward`, got {reward[row]} outside [{low}, {high}] at row {row}")

@@ -218,3 +218,10 @@ def test_the_interval_at_one_minus_the_p_value_ends_at_0(value, bias):
 def test_without_an_error_only_no_difference_at_all_is_by_chance():
     assert student_p_value(np.array([0.0]), np.array([0.0]), np.array([3.0])) == 1
     assert student_p_value(np.array([0.1]), np.array([0.0]), np.array([3.0]), 0.2) == 0
+
+
+def test_bounds_that_the_rewards_break_are_refused():
+    sample = some_sample(30)
+    message = refused(lambda: kwis.StudentInterval(bounds=(-10.0, 0.0)).interval(kwis.WIS(), sample))
+    assert message.startswith("`bounds` must hold for every `reward`, got ")
+    assert "outside [-10.0, 0.0] at row " in message

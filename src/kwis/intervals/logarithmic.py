@@ -90,8 +90,5 @@ def _clean(estimator: Any, sample: Any, low: float, high: float) -> tuple[Floats
     for name in ("group", "mass"):
         if getattr(sample, name) is not None:
             raise UnsupportedError(f"`sample` must have no `{name}` for logarithmic smoothing, whose rows are drawn alike")
-    outside = (sample.reward < low) | (sample.reward > high)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise InputError(f"`bounds` must hold for every `reward`, got {sample.reward[row]} outside [{low}, {high}] at row {row}")
+    check.rewards_within(sample.reward, low, high)
     return sample.weight, sample.reward

@@ -108,8 +108,11 @@ class StudentInterval:
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
         if self.bounds is None or not getattr(estimator, "normalised", False) or not isinstance(sample, WeightedSample):
             return None
-        low, high = (sample.reward.min(), sample.reward.max()) if isinstance(self.bounds, str) else self.bounds
-        return float(low), float(high)
+        if isinstance(self.bounds, str):
+            return float(sample.reward.min()), float(sample.reward.max())
+        low, high = (float(end) for end in self.bounds)
+        check.rewards_within(sample.reward, low, high)
+        return low, high
 
     def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
         other = without_bandwidth(estimator) if self.bias_aware else None
