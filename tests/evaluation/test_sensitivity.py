@@ -67,3 +67,18 @@ def test_bad_gammas_get_one_sentence(log):
     for gamma in ([0.5], [], [math.inf]):
         with pytest.raises(kwis.InputError, match="`gamma` must be finite numbers of at least 1"):
             kwis.sensitivity(log, "p_new", gamma=gamma)
+
+
+@pytest.mark.parametrize("repair", ["auto", "never"])
+def test_the_value_in_doubt_is_the_one_that_evaluate_gave(repair):
+    log = kwis.sample_log(2000).read()
+    found = kwis.evaluate(log, "p_new", estimators=["wis"], repair=repair)
+    assert bool(found.repair and found.repair.estimates) == (repair == "auto")
+    values = {row.reward: row.estimate.value for row in found.rows if row.target == "p_new"}
+    for doubted in kwis.sensitivity(log, "p_new", repair=repair):
+        assert doubted.value == pytest.approx(values[doubted.reward], rel=1e-12)
+
+
+def test_an_unknown_way_to_repair_is_refused(log):
+    with pytest.raises(kwis.InputError, match="`repair` must be"):
+        kwis.sensitivity(log, "p_new", repair="maybe")

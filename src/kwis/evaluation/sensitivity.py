@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.records import Sensitivity
+from kwis.evaluation.repair import REPAIR_MODES, RepairMode
 from kwis.logged import LoggedBandit
+from kwis.smoothing.threads import engine
 from kwis.typing import Floats, Seed
 
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log
@@ -31,6 +34,7 @@ def sensitivity(
     *,
     gamma: Sequence[float] = (1, 1.1, 1.5, 2),
     propensity_model: Any = None,
+    repair: RepairMode = "auto",
     rng: Seed = 0,
 ) -> tuple[Sensitivity, ...]:
     """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target and reward.
@@ -41,13 +45,15 @@ def sensitivity(
         One target or several, as in :func:`kwis.evaluate`.
     gamma
         Factors of at least 1; 1 says that propensities are right.
-    propensity_model, rng
-        Used only where the log has no propensities: see :func:`kwis.evaluate`.
+    propensity_model, repair, rng
+        Which propensities are put in doubt: those that :func:`kwis.evaluate` uses with the same arguments.
     """
+    check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma, dtype=np.float64).ravel()
     if not factors.size or not np.isfinite(factors).all() or (factors < 1).any():
         raise InputError(f"`gamma` must be finite numbers of at least 1, got {gamma!r}")
-    ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    with engine():
+        ready = prepare(log, target, propensity_model=propensity_model, rng=rng).repaired(repair)
     assert ready.log.propensity is not None
     mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
     found = []
