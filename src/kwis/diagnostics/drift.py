@@ -11,24 +11,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import f as f_distribution
 
 from kwis._validation import read_only
 from kwis.diagnostics.features import features_of
 from kwis.diagnostics.records import Drift, Period
-from kwis.diagnostics.regions import is_date, show_range, time_column
+from kwis.diagnostics.regions import Mask, is_date, show_range, time_column
 from kwis.estimators.influence import draw_sums
 from kwis.logged import LoggedBandit
 from kwis.typing import Floats, Ints
 
 _PERIODS = 4
 _LEAST_ROWS = 50
+_LEAST_GROUPS = 30
 _FALSE_ALARMS = 0.01
 _NAMED = 3
 
 
 def drift(log: LoggedBandit, reward: int = 0) -> Drift | None:
-    """Change between loggers, or else over four periods of equally many rows; None if the log has neither, or too few rows."""
+    """Change between loggers, or else over four periods of equally many rows; None if the log has neither, or too few rows or groups."""
     split = _by_logger(log) or _by_time(log)
     if split is None:
         return None
@@ -68,7 +69,7 @@ def _by_logger(log: LoggedBandit) -> _Split | None:
     if log.logger is None:
         return None
     counts = np.bincount(log.logger, minlength=len(log.logger_names))
-    kept = np.flatnonzero(counts >= _LEAST_ROWS)
+    kept = [code for code in np.flatnonzero(counts >= _LEAST_ROWS) if _enough_groups(log, log.logger == code)]
     if len(kept) < 2:
         return None
     new = np.full(len(counts), -1)
@@ -83,8 +84,15 @@ def _by_time(log: LoggedBandit) -> _Split | None:
     codes = np.unique(np.searchsorted(edges, log.time), return_inverse=True)[1]
     if codes.max() < 1 or np.bincount(codes).min() < _LEAST_ROWS:
         return None
-    ends = [show_range(log.time[codes == j].min(), log.time[codes == j].max(), is_date(log)) for j in range(codes.max() + 1)]
+    periods = range(codes.max() + 1)
+    if not all(_enough_groups(log, codes == j) for j in periods):
+        return None
+    ends = [show_range(log.time[codes == j].min(), log.time[codes == j].max(), is_date(log)) for j in periods]
     return _Split(by="time", name=time_column(log), codes=codes, labels=tuple(f"{low} to {high}" for low, high in ends))
+
+
+def _enough_groups(log: LoggedBandit, rows: Mask) -> bool:
+    return log.group is None or np.unique(log.group[rows]).size >= _LEAST_GROUPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,15 +115,31 @@ class _Change:
         covariance = draws.T @ draws
         contrast = np.eye(len(means))[1:] - np.eye(len(means))[:1]
         gaps, between = contrast @ means, contrast @ covariance @ contrast.T
-        rank = np.linalg.matrix_rank(between, hermitian=True)
-        statistic = gaps @ np.linalg.pinv(between, hermitian=True) @ gaps
+        varied = np.ptp(values) > 0  # the average of equal numbers may be off by rounding
+        spread = float(np.sqrt(np.average((values - np.average(values, weights=mass)) ** 2, weights=mass))) if varied else 0.0
         return cls(
             name=name,
             means=means,
             errors=np.sqrt(np.diag(covariance)),
-            spread=float(np.sqrt(np.average((values - np.average(values, weights=mass)) ** 2, weights=mass))),
-            p_value=float(chi2.sf(statistic, rank)) if rank else float("nan"),
+            spread=spread,
+            p_value=_p_value(gaps, between, draws.shape[0], spread),
         )
+
+
+def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> float:
+    """Chance of such gaps between equal means (Hotelling); ``nan`` where nothing varies, 0 where gaps do that chance cannot open."""
+    if spread == 0:
+        return float("nan")
+    inverse = np.linalg.pinv(covariance, hermitian=True)
+    if np.abs(gaps - covariance @ inverse @ gaps).max() > _ROUNDING * spread:
+        return 0.0
+    rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
+    if rank == 0 or draws <= rank:
+        return float("nan")
+    return float(f_distribution.sf(gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1)), rank, draws - rank))
+
+
+_ROUNDING = 1e-9  # part of a standard deviation that equal means may differ by
 
 
 def _smallest(changes: list[_Change]) -> float:
