@@ -53,6 +53,12 @@ def test_a_tuple_of_columns_stands_for_their_combinations(evaluation, log):
     assert any("are not shown" in note for note in crossed.notes)
 
 
+def test_a_tuple_by_itself_is_one_combination(log):
+    assert [parts.columns for parts in splits_by(log, ("device", "member"))] == [("device", "member")]
+    assert [parts.columns for parts in splits_by(log, ["device", "member"])] == [("device",), ("member",)]
+    assert splits_by(log, ()) == ()
+
+
 def test_many_numbers_make_quarters(log):
     (parts,) = splits_by(log, "age")
     labels = [label[0] for label in parts.labels]

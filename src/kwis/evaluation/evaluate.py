@@ -72,8 +72,8 @@ def evaluate(
         :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
         :class:`kwis.EmpiricalBernstein`, for the estimator it applies to.
     by
-        Columns whose values make segments, each with estimates and differences of its own; a tuple of columns stands for their
-        combinations.
+        Columns whose values make segments, each with estimates and differences of its own: one, or a list; a tuple of columns, alone
+        or in the list, stands for their combinations.
     reward_model
         A regressor for the direct method and doubly robust estimators; None: the better of two. They take part if the target's
         probability of every action is known.

@@ -37,8 +37,9 @@ class Split:
 
 
 def splits_by(log: LoggedBandit, by: Any) -> tuple[Split, ...]:
-    """One split for each entry of ``by``: a column, or a tuple of columns for their combinations."""
-    wanted = [by] if isinstance(by, str) else list(by)
+    """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may also stand alone."""
+    alone = isinstance(by, str) or (isinstance(by, tuple) and by and all(isinstance(name, str) for name in by))
+    wanted = [by] if alone else list(by)
     return tuple(split(log, (columns,) if isinstance(columns, str) else tuple(columns)) for columns in wanted)
 
 
