@@ -180,6 +180,21 @@ def test_a_target_known_at_logged_actions_only_has_no_reward_model(sample):
         kwis.evaluate(log, {"half": kwis.probability("p_new_email")}, estimators="doubly-robust")
 
 
+def test_an_outcome_in_the_context_is_asked_about():
+    rng = np.random.default_rng(0)
+    n = 300
+    reward = rng.normal(size=n)
+    table = {"paid": 3 * reward + 1, "x": rng.normal(size=n), "action": rng.integers(2, size=n), "reward": reward, "p": np.full(n, 0.5)}
+    question = "is something decided after the action, such as another outcome, part of the context?"
+    for context, asked in ((["x", "paid"], True), (["x"], False)):
+        log = kwis.read_log(table, propensity="p", context=context)
+        found = kwis.evaluate(log, np.tile([0.7, 0.3], (n, 1)), repair="never")
+        rows = [row for row in found.rows if row.target != LOGGING_POLICY]
+        assert len(rows) > 5
+        assert all(any(question in reason for reason in row.verdict.reasons) == asked for row in rows)
+        assert not asked or {row.verdict.level for row in rows} <= {"with care", "do not trust"}
+
+
 def test_a_target_that_never_agrees_with_the_log_is_refused(log):
     with pytest.raises(kwis.UnsupportedError, match="never has probability 0 in every row"):
         kwis.evaluate(log, {"never": np.zeros(log.n)}, estimators="wis")

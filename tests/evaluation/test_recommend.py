@@ -160,3 +160,8 @@ def test_a_gap_beyond_chance_is_a_disagreement():
 def test_different_decisions_are_a_disagreement():
     found = disagreement(change("a", 0.1, 0.2, 0.3), change("b", -0.1, 0.1, 0.3), interval(-0.1, 0.1, 0.3))
     assert found == "a and b disagree: by b the target is not told apart from the logging policy (+0.10, 95% -0.10 to +0.30)"
+
+
+def test_a_model_that_explains_nothing_is_not_said_to_explain_less():
+    found = pick({"wis": 1.0, "doubly-robust-wis": 0.9}, report(), 0.5, explained=-0.001)
+    assert "the reward model explains 0% of the held-out variance" in found.why[-1]

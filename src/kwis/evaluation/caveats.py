@@ -10,6 +10,8 @@ estimator                                verdict        when
 ``kernel-wis``                           with care      its weights average 2 % or more away from 1, by
                                                         which it is off even if every reward is the same
 ``direct-method``                        with care      always: its interval takes the model for the truth
+all of a reward                          with care      its model explains over 98 % of the held-out variance:
+                                                        the context may know what came after the action
 =======================================  =============  ==============================================
 """
 
@@ -28,6 +30,7 @@ from kwis.typing import Floats
 MEAN_P_VALUE = 0.01
 OWN_CONTEXT = 0.5
 APPLIED_MEAN = 0.02
+MOST_EXPLAINED = 0.98
 
 
 def lone_share(context: Floats) -> float:
@@ -37,14 +40,27 @@ def lone_share(context: Floats) -> float:
 
 
 def verdicts_of(
-    measured: Sequence[Measured], targets: Mapping[str, Verdict], weights: Mapping[str, WeightDiagnostics], lone: float
+    measured: Sequence[Measured],
+    targets: Mapping[str, Verdict],
+    weights: Mapping[str, WeightDiagnostics],
+    lone: float,
+    explained: Mapping[str, float] | None = None,
 ) -> list[Verdict]:
-    """Verdict on every estimate: that on its target, and its own caveats."""
+    """Verdict on every estimate: that on its target, and its own caveats.
+
+    Parameters
+    ----------
+    lone
+        Share of the rows whose context no other row has.
+    explained
+        Share of the held-out variance that a model explains, by reward; None without models.
+    """
     value_of = {(one.target, one.reward, one.estimate.name): one.estimate.value for one in measured}
     found = []
     for one in measured:
         normalised = value_of.get((one.target, one.reward, f"normalised-{one.estimate.name}"))
-        found.append(combine(targets[one.target], *_caveats(one, weights[one.target], normalised, lone)))
+        own = _caveats(one, weights[one.target], normalised, lone)
+        found.append(combine(targets[one.target], *own, *_leaks((explained or {}).get(one.reward, 0.0))))
     return found
 
 
@@ -61,6 +77,12 @@ def _caveats(one: Measured, weights: WeightDiagnostics, normalised: float | None
             yield _careful(f"kernel-wis applies weights that average {mean:.3g} instead of 1; normalised-kernel-wis divides by that")
     if name == "direct-method":
         yield _careful("direct-method takes the reward model for the truth, and so does its interval")
+
+
+def _leaks(explained: float) -> Iterable[Verdict]:
+    if explained > MOST_EXPLAINED:
+        told = f"the reward model explains {explained:.0%} of the held-out variance"
+        yield _careful(f"{told}: is something decided after the action, such as another outcome, part of the context?")
 
 
 def _careful(reason: str) -> Verdict:

@@ -157,7 +157,7 @@ class _Run:
         picks = self._picks(measured, report, predictions)
         chosen = {key: found.name for key, found in picks.items()}
         self.steps("comparing policies")
-        verdicts = self._verdicts(measured, diagnostics)
+        verdicts = self._verdicts(measured, diagnostics, predictions)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
         changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
@@ -219,10 +219,13 @@ class _Run:
             found[target.name] = target_diagnostics(log, target, report, sample=sample, bandwidth=bandwidth, rng=seed)
         return found
 
-    def _verdicts(self, measured: Sequence[Measured], diagnostics: Mapping[str, TargetDiagnostics]) -> list[Verdict]:
+    def _verdicts(
+        self, measured: Sequence[Measured], diagnostics: Mapping[str, TargetDiagnostics], predictions: Sequence[PredictedRewards]
+    ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context))
+        explained = {made.reward: made.explained for made in predictions}
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), explained)
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]

@@ -137,7 +137,7 @@ def _reasons(name: str, isolation: float | None, explained: float | None, std_er
         yield "the best suited of the estimators that were asked for"
     if name != weighting and explained is not None:
         smaller = ", with a smaller standard error" if weighting in std_errors else ""
-        yield f"the reward model explains {explained:.0%} of the held-out variance, so only what it leaves is weighted{smaller}"
+        yield f"the reward model explains {max(explained, 0.0):.0%} of the held-out variance, so only what it leaves is weighted{smaller}"
 
 
 def disagreement(first: Change, second: Change, gap: Interval) -> str | None:
