@@ -17,6 +17,7 @@ from kwis.evaluation.repair import mend
 from kwis.policies import weigh
 from kwis.propensity import repair_propensities
 from kwis.targets import resolve_targets
+from tests.diagnostics.logs import simulated, tilted
 from tests.propensity.test_repair import drawn, softmax
 
 FAST = {"estimators": ["wis", "normalised-kernel-wis"], "interval": kwis.InfluenceInterval()}
@@ -260,3 +261,16 @@ def test_the_report_shows_both(tempered, tmp_path):
     page = tempered.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ("<h3>Repair</h3>", "As given", "As repaired", "Calibration after repair", "and repaired from its actions"):
         assert words in page
+
+
+@pytest.mark.parametrize("known", ["logged", "whole"])
+def test_a_bad_target_is_no_reason_to_repair_and_spoils_no_other(known):
+    log = simulated(1500, known=known, ones=np.ones(1500))
+    found = kwis.evaluate(log, {"good": tilted(log), "ones": kwis.probability("ones")}, **FAST)
+    assert found.repair.kept
+    assert not found.propensity.contradicted
+    assert found.diagnostics["good"].verdict.level == "trust"
+    bad = found.diagnostics["ones"].verdict
+    assert bad.level == "do not trust"
+    assert bad.reasons[0].startswith("the weights of ones do not average 1: its probabilities or the propensities are wrong; everywhere")
+    assert not any("propensities fail" in reason for pick in found.recommendations for reason in pick.why)

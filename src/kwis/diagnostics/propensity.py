@@ -11,6 +11,8 @@ The 5 % are measured on logs of 2,000 and 4,000 rows (``tests/diagnostics``). Th
 often than normal theory says: with an effective sample size of a quarter of 2,000 rows, 7 % were called wrong. A region is one column's
 doing: propensities that are wrong only where two columns meet are found here only as far as either column shows it by itself.
 
+A mean weight that fails alone speaks against its target as much as against the propensities, and against no other target.
+
 Without targets a policy that takes every action with the same probability stands in for one.
 """
 
@@ -24,13 +26,14 @@ from kwis import _validation as check
 from kwis.diagnostics.family import Family, Subject, pairs_of, smallest_by_chance
 from kwis.diagnostics.locate import located
 from kwis.diagnostics.records import MeanTest, PropensityReport
-from kwis.diagnostics.regions import regions_of
+from kwis.diagnostics.regions import EVERYWHERE, regions_of
 from kwis.diagnostics.verdict import propensity_verdict
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
 from kwis.propensity.check import check_propensities
 from kwis.propensity.estimate import EstimatedPropensity
+from kwis.results import Verdict
 from kwis.typing import Floats
 
 MOST_TESTS = 400
@@ -59,15 +62,23 @@ def propensity_report(
     """
     if log.propensity is None:
         raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
+    names = [target.name for target in targets]
     family, notes = _family_of(log, targets)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
     if family.pairs:
         smallest = smallest_by_chance(family.correlations(), family.upper_only)
         tests = family.judged(smallest)
-        failures = located(family, tests, smallest, check.level(level))
+        failures = _failures(family, tests, smallest, check.level(level), names)
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
+    untested = None if tests else _draws_of(log)
+
+    def judged(about: Sequence[str]) -> Verdict:
+        others = [name for name in names if name not in about]
+        counted = [test for test in failures if not _is_of(test, others)]
+        return propensity_verdict(counted, signs, len(log), estimated is not None, untested, targets=names)
+
     return PropensityReport(
-        verdict=propensity_verdict(failures, signs, len(log), estimated is not None, None if tests else _draws_of(log)),
+        verdict=judged(names),
         p_value=min((test.p_value for test in tests), default=1.0),
         level=level,
         failures=failures,
@@ -75,7 +86,26 @@ def propensity_report(
         check=signs,
         estimated=estimated is not None,
         notes=notes,
+        targets={name: judged([name]) for name in names},
     )
+
+
+def _failures(family: Family, tests: Sequence[MeanTest], smallest: Floats, level: float, targets: Sequence[str]) -> tuple[MeanTest, ...]:
+    """Failures of the tests that need no target, then those of each target's weights in other places."""
+
+    def found(chosen: Sequence[int]) -> tuple[MeanTest, ...]:
+        return located(family.part(chosen), tuple(tests[i] for i in chosen), smallest, level) if chosen else ()
+
+    alone = found([i for i, test in enumerate(tests) if not _is_of(test, targets)])
+    known = {test.region for test in alone}
+    if EVERYWHERE in known:
+        return alone
+    own = [test for name in targets for test in found([i for i, test in enumerate(tests) if _is_of(test, [name])])]
+    return (*alone, *(test for test in own if test.region not in known))
+
+
+def _is_of(test: MeanTest, targets: Sequence[str]) -> bool:
+    return test.kind == "weight" and test.subject in targets
 
 
 def _draws_of(log: LoggedBandit) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kwis.columns import Label
@@ -161,7 +162,8 @@ class PropensityReport:
         Of all the tests together: below ``level`` (5 %) the propensities are called wrong, which happens to right ones with that
         probability.
     failures
-        Where they are wrong: the strongest finding first, each of the others still there without the rows of those before it.
+        Where they are wrong by the tests that need no target: the strongest finding first, each of the others still there without the
+        rows of those before it. Then the targets whose weights do not average 1 in other places.
     tests
         All tests that were made.
     check
@@ -170,6 +172,8 @@ class PropensityReport:
         Whether the propensities were estimated from this log instead of logged.
     notes
         What was left out of the tests, if anything.
+    targets
+        Verdict by target: without what is about the weights of others.
     """
 
     verdict: Verdict
@@ -180,16 +184,30 @@ class PropensityReport:
     check: PropensityCheck
     estimated: bool
     notes: tuple[str, ...] = ()
+    targets: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
     def wrong(self) -> bool:
-        """Whether the tests call the propensities wrong."""
+        """Whether any test fails."""
         return bool(self.failures)
 
     @property
+    def contradicted(self) -> bool:
+        """Whether tests fail that need no target, so that the propensities and no target must be wrong."""
+        return bool(self._contradictions)
+
+    @property
+    def _contradictions(self) -> tuple[MeanTest, ...]:
+        return tuple(test for test in self.failures if test.kind != "weight" or test.subject not in self.targets)
+
+    @property
     def regions(self) -> tuple[str, ...]:
-        """Where they are wrong, in words."""
-        return tuple(dict.fromkeys(test.region for test in self.failures))
+        """Where the propensities are wrong, in words; if they pass, where weights of a target fail."""
+        return tuple(dict.fromkeys(test.region for test in self._contradictions or self.failures))
+
+    def verdict_on(self, target: str) -> Verdict:
+        """Verdict for one target; that for all where it was not among those tested."""
+        return self.targets.get(target, self.verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -43,5 +43,5 @@ def target_diagnostics(
         local=local_mean_weight(weighed, target.name, propensity, bandwidth=bandwidth, rng=rng),
         balance=balance(log, weighed.weight),
         support=reach,
-        verdict=verdict(weights, reach, propensity),
+        verdict=verdict(weights, reach, propensity, target.name),
     )

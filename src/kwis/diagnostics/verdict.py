@@ -41,10 +41,17 @@ _Level = Literal["trust", "with care", "do not trust"]
 _LEVELS: tuple[_Level, ...] = ("trust", "with care", "do not trust")
 
 
-def verdict(weights: WeightDiagnostics, support: Support | None = None, propensity: PropensityReport | None = None) -> Verdict:
-    """Verdict on what a log can say about a target, from its weights, its support and the propensities."""
+def verdict(
+    weights: WeightDiagnostics, support: Support | None = None, propensity: PropensityReport | None = None, target: str | None = None
+) -> Verdict:
+    """Verdict on what a log can say about a target, from its weights, its support and the propensities.
+
+    Without the name of the ``target``, what the tests say about the weights of any target counts.
+    """
     own = _combined([*_weight_reasons(weights), *_support_reasons(support)])
-    return own if propensity is None else combine(own, propensity.verdict)
+    if propensity is None:
+        return own
+    return combine(own, propensity.verdict if target is None else propensity.verdict_on(target))
 
 
 def combine(*verdicts: Verdict) -> Verdict:
@@ -54,13 +61,30 @@ def combine(*verdicts: Verdict) -> Verdict:
 
 
 def propensity_verdict(
-    failures: Sequence[MeanTest], signs: PropensityCheck, n: int, estimated: bool, untested: str | None = None
+    failures: Sequence[MeanTest],
+    signs: PropensityCheck,
+    n: int,
+    estimated: bool,
+    untested: str | None = None,
+    *,
+    targets: Sequence[str] = (),
 ) -> Verdict:
-    """Verdict on the propensities alone; ``untested`` says how little there was where no test could be made."""
+    """Verdict on the propensities alone.
+
+    Parameters
+    ----------
+    untested
+        How little there was, where no test could be made.
+    targets
+        Those whose own probabilities may be why their weights fail.
+    """
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
-        reasons.append((_above(misplaced, MISPLACED), f"propensities are wrong; {test.words}"))
+        fault = "propensities are wrong"
+        if test.kind == "weight" and test.subject in targets:
+            fault = f"the weights of {test.subject} do not average 1: its probabilities or the propensities are wrong"
+        reasons.append((_above(misplaced, MISPLACED), f"{fault}; {test.words}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if untested is not None and not estimated:

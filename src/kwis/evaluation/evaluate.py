@@ -162,7 +162,7 @@ class _Run:
         changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         self.steps("estimating segments")
-        segments = segments_by(self.splits, entries, logging, intervals, report.verdict)
+        segments = segments_by(self.splits, entries, logging, intervals, report)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
         found = Evaluation(

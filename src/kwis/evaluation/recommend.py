@@ -106,7 +106,7 @@ def pick(
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
-    if report.wrong:
+    if report.contradicted:
         places = ", ".join(report.regions[:3]) + (" and elsewhere" if len(report.regions) > 3 else "")
         yield f"the propensities fail their tests ({places})"
     if report.estimated:
@@ -118,9 +118,9 @@ def _doubts(report: PropensityReport) -> Iterable[str]:
 
 def _repaired_doubts(mended: Mended) -> Iterable[str]:
     found = tuple(_doubts(mended.given_report))
-    if mended.found.convincing and not mended.given_report.wrong:
+    if mended.found.convincing and not mended.given_report.contradicted:
         found = (*found, f"the propensities {misfit(mended.found)}")
-    left = " but still fail their tests" if mended.report.wrong else ""
+    left = " but still fail their tests" if mended.report.contradicted else ""
     yield from found
     yield f"{'they' if found else 'the propensities'} were repaired from the logged actions{left}"
 

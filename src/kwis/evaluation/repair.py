@@ -1,8 +1,9 @@
 """Repair of logged propensities as part of an evaluation: when it is done, and what it changes.
 
 ``auto``
-    Where the tests of the propensities fail, they are repaired if that makes held-out actions more likely at all; where the tests pass,
-    only if it does so by more than chance (:mod:`kwis.propensity.gain`). Otherwise they are used as given.
+    Where tests of the propensities fail that need no target, they are repaired if that makes held-out actions more likely at all; where
+    these pass, only if it does so by more than chance (:mod:`kwis.propensity.gain`). Otherwise they are used as given. Weights that do
+    not average 1 may be the fault of the target's own probabilities, which no repair of right propensities should hide.
 ``never``
     They are used as given.
 ``always``
@@ -85,7 +86,7 @@ class Mended:
 def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, seed: int) -> Mended:
     """Test the logged propensities of a log, and repair them if they need it."""
     report = propensity_report(log, targets)
-    when: Literal["always", "helpful", "convincing"] = "always" if mode == "always" else "helpful" if report.wrong else "convincing"
+    when: Literal["always", "helpful", "convincing"] = "always" if mode == "always" else "helpful" if report.contradicted else "convincing"
     found = repair_propensities(log, when=when, rng=seed)
     made = found.attach(log)
     after = report if found.kept else _after(propensity_report(made, targets), report, found)
@@ -95,11 +96,13 @@ def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, s
 def _after(after: PropensityReport, before: PropensityReport, found: RepairedPropensity) -> PropensityReport:
     """Tests of repaired propensities, which are never beyond doubt."""
     reason = f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing that the log does not show"
-    return replace(after, verdict=combine(Verdict(level="with care", reasons=(reason,)), after.verdict))
+    doubt = Verdict(level="with care", reasons=(reason,))
+    targets = {name: combine(doubt, own) for name, own in after.targets.items()}
+    return replace(after, verdict=combine(doubt, after.verdict), targets=targets)
 
 
 def _fault(before: PropensityReport, found: RepairedPropensity) -> str:
-    if before.wrong:
+    if before.contradicted:
         places = ", ".join(before.regions[:3]) + (" and elsewhere" if len(before.regions) > 3 else "")
         return f"fail their tests as given ({places}) and "
     return f"{misfit(found)} and " if found.convincing else ""

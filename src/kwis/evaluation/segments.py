@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.diagnostics import combine, verdict, weight_diagnostics
+from kwis.diagnostics import PropensityReport, combine, verdict, weight_diagnostics
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, influence_between
 from kwis.evaluation.measure import Measured, resample
@@ -19,14 +19,14 @@ from kwis.typing import Floats, Ints
 
 
 def segments_by(
-    splits: Sequence[Split], entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict
+    splits: Sequence[Split], entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, report: PropensityReport
 ) -> tuple[Segments, ...]:
     """The segments of each split.
 
     ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
-    bandwidth it had on the whole log. ``trust`` is the verdict on the propensities.
+    bandwidth it had on the whole log. ``report`` is on the propensities.
     """
-    return tuple(_segments(parts, entries, logging, intervals, trust) for parts in splits)
+    return tuple(_segments(parts, entries, logging, intervals, report) for parts in splits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +61,9 @@ def _within(one: Measured, rows: Ints) -> Measured:
     return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None, reweighted=reweighted)
 
 
-def _segments(parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, trust: Verdict) -> Segments:
+def _segments(
+    parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, report: PropensityReport
+) -> Segments:
     found = [_Part.of(rows, entries, logging, intervals) for rows in parts.rows]
     notes = [
         f"{one.target} takes no action that was logged where {', '.join(label)}"
@@ -75,7 +77,7 @@ def _segments(parts: Split, entries: Sequence[Measured], logging: Mapping[str, M
             columns=parts.columns,
             values=label,
             n=part.rows.size,
-            rows=tuple(_rows(part, intervals, trust)),
+            rows=tuple(_rows(part, intervals, report)),
             changes=tuple(_changes(part, critical, intervals)),
         )
         for label, part in zip(parts.labels, found, strict=True)
@@ -90,11 +92,11 @@ def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> fl
     return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
 
 
-def _rows(part: _Part, intervals: Intervals, trust: Verdict) -> list[Row]:
+def _rows(part: _Part, intervals: Intervals, report: PropensityReport) -> list[Row]:
     found = []
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
-        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), trust)
+        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), report.verdict_on(one.target))
         interval = intervals.of(one)
         row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)
         found.append(row)
