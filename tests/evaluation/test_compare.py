@@ -101,3 +101,19 @@ def test_a_policy_that_is_surely_best_is_said_to_be():
     assert found.ranking.words[0].startswith("good is best")
     assert found.ranking.words[1:] == (f"{LOGGING_POLICY} is worse than good", f"bad is worse than good and {LOGGING_POLICY}")
     assert [(place.best, place.worst) for place in found.ranking.places] == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_difference_reaches_no_further_than_the_rewards(rows):
+    rng = np.random.default_rng(0)
+    table = {
+        "action": rng.choice(["a", "b"], size=300).tolist(),
+        "propensity": np.full(300, 0.5),
+        "reward": (rng.random(300) < 0.25).astype(float),
+        "x": rng.normal(size=300),
+        "p_rare": (np.arange(300) < rows).astype(float) * 0.5,
+    }
+    log = kwis.read_log(table, propensity="propensity", context=["x"])
+    found = kwis.evaluate(log, kwis.probability("p_rare"), estimators="wis", repair="never")
+    ends = found.changes[0].interval
+    assert -1 <= ends.low <= ends.value <= ends.high <= 1

@@ -23,6 +23,7 @@ from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, Student
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints
+from kwis.weights import WeightedSample
 
 _STUDENT = StudentInterval()
 
@@ -84,7 +85,8 @@ class Intervals:
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        return _bounded(self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b)))
+        found = self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b))
+        return _bounded(_within_reach(found, a, b))
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
@@ -135,6 +137,14 @@ class Intervals:
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
             self.notes.append(sentence)
+
+
+def _within_reach(interval: Interval, a: Measured, b: Measured) -> Interval:
+    """Two weighted means of the same rewards are no further apart than the largest reward and the smallest."""
+    if not all(isinstance(one.sample, WeightedSample) and getattr(one.estimator, "normalised", False) for one in (a, b)):
+        return interval
+    reach = float(np.ptp(a.sample.reward))
+    return replace(interval, low=max(interval.low, -reach), high=min(interval.high, reach))
 
 
 def repair_error(a: Measured, b: Measured | None = None) -> float:
