@@ -101,6 +101,7 @@ def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
     refusals: list[tuple[dict[str, Any], str]] = [
         ({"by": ["country"]}, "^`by` must go with a log in memory, from kwis.read_log, got one that is scanned$"),
         ({"interval": kwis.Bootstrap()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
+        ({"interval": kwis.StudentInterval()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
         ({"estimators": [kwis.TruncatedVIS(5)]}, "^`estimators` must be of those that a scanned log has, got truncated-vis"),
         ({"level": 2}, "^`level` must be between 0 and 1, got 2$"),
     ]

@@ -70,7 +70,8 @@ def evaluate(
     interval
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same), :class:`kwis.Bootstrap`,
         :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
-        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to.
+        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to. A scanned log has percentiles of a Poisson bootstrap (None, or a
+        percentile :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`, and refuses any other.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a tuple of columns, alone
         or in the list, stands for their combinations.

@@ -15,7 +15,10 @@ from kwis.streaming.scan import ScannedLog, scan_log
 def evaluate_large(
     log: Any, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, **options: Any
 ) -> Evaluation:
-    """Evaluate a scanned log, or the path of one (or a Dask dataframe) whose columns have their usual names."""
+    """Evaluate a scanned log, or the path of one (or a Dask dataframe) whose columns have their usual names.
+
+    ``interval`` None means percentiles of a Poisson bootstrap with 200 resamples.
+    """
     if isinstance(log, str | os.PathLike) or hasattr(log, "to_delayed"):
         log = _scanned(log)
     if not isinstance(log, ScannedLog):

@@ -53,6 +53,7 @@ def evaluate_scanned(
 
     Values, standard errors and weight diagnostics are those of all rows, as if they were in memory. Intervals are percentiles of a
     Poisson bootstrap whose counts are hashed from the identity of each row: they do not depend on how the log is cut or ordered.
+    Student's intervals, the default of a log in memory, would need all its rows.
     Propensities, balance and drift are checked on a random subset of the rows, as the notes of the answer say.
 
     Parameters
