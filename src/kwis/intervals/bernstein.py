@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.errors import InputError, UnsupportedError
+from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
-from kwis.estimators.vis import VIS
+from kwis.intervals.independent import refuse_dependent_terms
 from kwis.results import Interval
 from kwis.typing import Seed
-from kwis.weights import WeightedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +63,7 @@ class EmpiricalBernstein:
 
 def _bounded_terms(estimator: Any, sample: Any, low: float, high: float) -> Any:
     """``w r`` of every row, once it is clear that the theorem applies to them."""
-    if not isinstance(estimator, VIS) or not isinstance(sample, WeightedSample):
-        name = getattr(estimator, "name", type(estimator).__name__)
-        raise UnsupportedError(f"`estimator` must be VIS for an empirical Bernstein interval, a mean of independent terms, got {name}")
-    check.two_draws(sample.n, None)
-    for name in ("group", "mass"):
-        if getattr(sample, name) is not None:
-            raise UnsupportedError(f"`sample` must have no `{name}` for an empirical Bernstein interval, whose rows are drawn alike")
+    refuse_dependent_terms(estimator, sample, "an empirical Bernstein interval")
     with np.errstate(over="ignore"):
         terms = sample.weight * sample.reward
     outside = (terms < low) | (terms > high)

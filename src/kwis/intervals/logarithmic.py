@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.errors import InputError, UnsupportedError
+from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
 from kwis.estimators.vis import VIS
+from kwis.intervals.independent import refuse_dependent_terms
 from kwis.results import Interval
 from kwis.typing import Floats, Seed
 from kwis.weights import WeightedSample
@@ -83,12 +84,6 @@ def lower_bound(gains: Floats, log_chance: float) -> float:
 
 def _clean(estimator: Any, sample: Any, low: float, high: float) -> tuple[Floats, Floats]:
     """Weights and rewards, once it is clear that the bound applies to them."""
-    if not isinstance(estimator, VIS) or not isinstance(sample, WeightedSample):
-        name = getattr(estimator, "name", type(estimator).__name__)
-        raise UnsupportedError(f"`estimator` must be VIS for logarithmic smoothing, a mean of independent terms, got {name}")
-    check.two_draws(sample.n, None)
-    for name in ("group", "mass"):
-        if getattr(sample, name) is not None:
-            raise UnsupportedError(f"`sample` must have no `{name}` for logarithmic smoothing, whose rows are drawn alike")
+    refuse_dependent_terms(estimator, sample, "logarithmic smoothing")
     check.rewards_within(sample.reward, low, high)
     return sample.weight, sample.reward

@@ -47,10 +47,6 @@ class Table:
     features: tuple[Feature, ...]
     label: tuple[str, ...]
 
-    @property
-    def all_categorical(self) -> bool:
-        return all(isinstance(feature, Levels) for feature in self.features)
-
 
 def encode(features: Sequence[Feature]) -> Floats:
     """Contexts (n, d), each column of mean 0 and variance 1 over all rows.

@@ -28,8 +28,6 @@ _NEGLIGIBLE = 1e-5
 _SHARES = 5.0  # shares of actions may be further off than the effect of any one feature
 _ROWS = 20_000  # means, axes and quantiles of more rows would not be other ones
 
-BLOCKS = ("actions", "context", "curved")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
