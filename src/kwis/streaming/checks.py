@@ -151,7 +151,7 @@ class Sampled:
             local=local_mean_weight(sample, name, report, rng=seed),
             balance=balance(self.log, sample.weight),
             support=support,
-            verdict=verdict(weights, support, report),
+            verdict=verdict(weights, support, report, name),
         )
 
     def weights(self) -> dict[str, Floats]:

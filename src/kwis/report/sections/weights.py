@@ -29,15 +29,21 @@ def _block(target: str, found: WeightDiagnostics, weight: Floats | None) -> Bloc
 
 
 def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
-    share = found.effective_n / found.n if found.n else math.nan
+    drawn, size = _draws(found)
+    share = found.effective_n / size if size else math.nan
     never = Tile("Zero weights", percent(found.zero_share, 1), "action never taken by the policy")
     return (
-        Tile("Effective rows", count(found.effective_n), f"{percent(share)} of {count(found.n)}"),
-        Tile("Largest share", percent(found.largest_share, 1), "of all weight on one row"),
+        Tile(f"Effective {drawn}", count(found.effective_n), f"{percent(share)} of {count(size)}"),
+        Tile("Largest share", percent(found.largest_share, 1), f"of all weight on one {drawn.removesuffix('s')}"),
         Tile("Mean weight", number(found.mean, 3), f"should be 1, {p_value(found.p_value)}"),
         Tile("Tail index", number(found.pareto_k, 2), _tail(found.pareto_k)),
         *((never,) if found.zero_share > 0 else ()),
     )
+
+
+def _draws(found: WeightDiagnostics) -> tuple[str, int]:
+    """What was drawn at random, and how many of it."""
+    return ("rows", found.n) if found.groups is None else ("groups", found.groups)
 
 
 def _tail(index: float) -> str:
@@ -47,7 +53,7 @@ def _tail(index: float) -> str:
 
 
 def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
-    positive = weight[weight > 0]
+    positive, (drawn, _) = weight[weight > 0], _draws(found)
     low, high = _ends(positive)
     edges = np.geomspace(low, high, _BINS + 1)
     place = np.clip(np.searchsorted(edges, positive, side="right") - 1, 0, _BINS - 1)
@@ -56,7 +62,7 @@ def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
     columns = tuple(_column(edges[j], edges[j + 1], rows[j], held[j]) for j in range(_BINS))
     chart = Histogram(
         title=f"Distribution of the weights of {target}",
-        description=f"From {rough(float(positive.min()))} to {rough(float(positive.max()))}; effective rows {count(found.effective_n)}.",
+        description=f"From {rough(float(positive.min()))} to {rough(float(positive.max()))}; {count(found.effective_n)} effective {drawn}.",
         x=logarithmic((low, high), margin=0.0),
         x_name="weight, log scale",
         names=("share of rows", "share of all weight"),
