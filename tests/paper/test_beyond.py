@@ -144,6 +144,14 @@ def test_regret_is_against_the_best_single_estimator_over_the_same_cells() -> No
     assert (alone.name, alone.share) == ("vis", pytest.approx(0.1))
 
 
+def test_millionths_are_no_difference_of_bandwidths() -> None:
+    def nearly_shared(name: str, facts: CellFacts) -> float:
+        gap = {"yeast": 1e-6, "soybean": -0.001, "letter": -0.001}.get(facts.dataset, 0.0)
+        return _good(name, facts) + (gap * (1 + int(facts.key[:4], 16) / 65536) if name.endswith("-shrunk") else 0.0)
+
+    assert _met(_results(nearly_shared))["4"] == [True]
+
+
 def test_an_oracle_is_never_the_best_in_hindsight() -> None:
     found = _results(lambda name, _: 0.0 if name.startswith("oracle-") else 0.5)
     assert regret(found, finished(found, "oracle")).best == 0.5

@@ -23,6 +23,7 @@ COVERED = (0.92, 0.98)
 COVERED_NON_ORACLE = 0.85
 LEVEL = 0.95
 REGRET = 0.10
+NO_GAP = 0.00005
 REPORTED = "2"
 """Number of the statements that are reported as they come."""
 
@@ -123,8 +124,9 @@ def _per_feature(results: Results) -> Goal:
         found = gap(results, "normalised-kernel-wis-shrunk", "normalised-kernel-wis", cells)
         if found.n:
             gaps[dataset] = found
-    worse = [name for name, one in gaps.items() if one.mean > one.std_error]
-    better = [name for name, one in gaps.items() if one.mean < -one.std_error]
+    # Bandwidths that agree but for the tolerance of their search differ by millionths, which is no difference.
+    worse = [name for name, one in gaps.items() if one.mean > max(one.std_error, NO_GAP)]
+    better = [name for name, one in gaps.items() if one.mean < -max(one.std_error, NO_GAP)]
     figures = ", ".join(f"{name} {one.mean:+.4f} ± {one.std_error:.4f}" for name, one in gaps.items())
     return Goal(
         number="4",
