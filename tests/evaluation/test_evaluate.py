@@ -171,6 +171,12 @@ def test_a_logger_that_left_nothing_to_chance_is_refused(sample):
         kwis.evaluate(kwis.read_log(table, **sample.arguments), "p_new", **FAST)
 
 
+@pytest.mark.parametrize("wrong", ["bootstrap", kwis.Bootstrap, 0.9])
+def test_what_is_no_interval_method_is_refused(sample, wrong):
+    with pytest.raises(kwis.InputError, match=r"^`interval` must be an interval method such as kwis.Bootstrap\(\), got "):
+        kwis.evaluate(sample.read(reward="click"), "p_new", interval=wrong)
+
+
 def test_a_target_known_at_logged_actions_only_has_no_reward_model(sample):
     log = sample.read(reward="click")
     found = kwis.evaluate(log, {"half": kwis.probability("p_new_email")}, interval=kwis.InfluenceInterval())

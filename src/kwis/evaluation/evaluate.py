@@ -93,6 +93,8 @@ def evaluate(
         Called as ``progress(done, total, what)`` at every step.
     """
     check.one_of(repair, "repair", REPAIR_MODES)
+    if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
+        raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
     if not isinstance(log, LoggedBandit):
         from kwis.streaming.door import evaluate_large
 
