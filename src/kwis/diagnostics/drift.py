@@ -25,6 +25,7 @@ _PERIODS = 4
 _LEAST_ROWS = 50
 _LEAST_GROUPS = 30
 _FALSE_ALARMS = 0.01
+_ROUNDING = 1e-9  # part of a standard deviation that equal means may differ by
 _NAMED = 3
 
 
@@ -137,9 +138,6 @@ def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> flo
     if rank == 0 or draws <= rank:
         return float("nan")
     return float(f_distribution.sf(gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1)), rank, draws - rank))
-
-
-_ROUNDING = 1e-9  # part of a standard deviation that equal means may differ by
 
 
 def _smallest(changes: list[_Change]) -> float:

@@ -20,6 +20,8 @@ from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
+_SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
+
 
 @dataclass(frozen=True, slots=True)
 class StudentInterval:
@@ -216,9 +218,6 @@ def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Flo
         excluded = _reach(std_error, freedom, -math.expm1(middle), bias)[0] < distance
         low, high = (low, middle) if excluded else (middle, high)
     return math.exp(high)
-
-
-_SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 
 
 def _moved(share: Floats, shift: Floats) -> Floats:
