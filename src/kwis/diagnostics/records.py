@@ -205,6 +205,11 @@ class PropensityReport:
         """Where the propensities are wrong, in words; if they pass, where weights of a target fail."""
         return tuple(dict.fromkeys(test.region for test in self._contradictions or self.failures))
 
+    @property
+    def places(self) -> str:
+        """The first of the regions, for a sentence."""
+        return ", ".join(self.regions[:3]) + (" and elsewhere" if len(self.regions) > 3 else "")
+
     def verdict_on(self, target: str) -> Verdict:
         """Verdict for one target; that for all where it was not among those tested."""
         return self.targets.get(target, self.verdict)

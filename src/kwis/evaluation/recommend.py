@@ -110,8 +110,7 @@ def pick(
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
     if report.contradicted:
-        places = ", ".join(report.regions[:3]) + (" and elsewhere" if len(report.regions) > 3 else "")
-        yield f"the propensities fail their tests ({places})"
+        yield f"the propensities fail their tests ({report.places})"
     if report.estimated:
         yield "the propensities were estimated, not logged"
     for finding in report.check.findings:

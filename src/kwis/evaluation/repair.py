@@ -103,8 +103,7 @@ def _after(after: PropensityReport, before: PropensityReport, found: RepairedPro
 
 def _fault(before: PropensityReport, found: RepairedPropensity) -> str:
     if before.contradicted:
-        places = ", ".join(before.regions[:3]) + (" and elsewhere" if len(before.regions) > 3 else "")
-        return f"fail their tests as given ({places}) and "
+        return f"fail their tests as given ({before.places}) and "
     return f"{misfit(found)} and " if found.convincing else ""
 
 
