@@ -245,7 +245,8 @@ def test_the_page_says_when_to_use_what_and_which_bandwidth(results: Results) ->
     assert f"were kept ({right} experiments): WIS 0.0200, Kernel-WIS 0.0200" in page
     assert f"were repaired ({rest} experiments): Repaired WIS 0.0210, Repaired Kernel-WIS 0.2000" in page
     assert "against 0.2000 of WIS with the propensities as given" in page
-    assert re.search(r"by its bandwidth: cross-validation 0\.1\d+, SLOPE 0\.1\d+", page)
+    assert re.search(r"right propensities, on \d+ experiments, by its bandwidth: cross-validation 0\.0200, SLOPE 0\.0200", page)
+    assert re.search(r"wrong propensities, on \d+ experiments, .* averaged by a PAC-Bayes bound 0\.2000, shrunk", page)
 
 
 def test_pipelines_are_no_columns_of_the_paper_s_own_tables(results: Results) -> None:
@@ -265,7 +266,10 @@ def test_the_command_prints_every_goal_and_fails_where_one_is_missed(
 
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "run", "--dataset", "digits", "--pipelines", "main,everything"]) == 2
-    assert "`pipelines` must be all or among main, ablation, bandwidths, bounds, kernels, got 'everything'" in capsys.readouterr().err
+    assert (
+        "`pipelines` must be all or among main, ablation, bandwidths, averages, bounds, kernels, got 'everything'"
+        in capsys.readouterr().err
+    )
 
 
 def test_errors_are_means_over_cells_that_have_them(results: Results) -> None:

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.bandwidth.criteria import usual_grid
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
 from kwis.intervals.student import model_error
 from kwis.outcome import PredictedSample
 from kwis.paper import archive
 from kwis.paper.beyond import rule
+from kwis.paper.beyond.averaged import held_out_errors, shares
 from kwis.paper.beyond.columns import (
     ABLATION_COLUMNS,
+    AVERAGED,
     BANDWIDTH_COLUMNS,
     KERNEL_COLUMNS,
     MAIN_COLUMNS,
@@ -332,6 +335,25 @@ def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, wo
     assert ends[key, "vis", "logarithmic-smoothing"][2, :, 1] == pytest.approx([bound.low, bound.high])
 
 
+def test_the_average_over_bandwidths_is_one_of_public_estimates(table: Path, workshop: Workshop, tmp_path: Path) -> None:
+    task = _task(table, "non-oracle", pairs=1)
+    with Store(tmp_path / "results.sqlite") as store:
+        run(store, task, io.StringIO())
+        assert run_pipelines(store, task, ["averages"], io.StringIO()).failed == 0, store.failures()[:2]
+        found = {one.key: one for one in store.estimates(AVERAGED)}
+    laboratory = workshop.laboratory
+    cells = {cell.key: cell for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])}
+    key = next(iter(found))
+    experiment = laboratory.experiment(cells[key])
+    sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
+    grid = [np.inf, *usual_grid(experiment.context)]
+    share = shares(held_out_errors(experiment.train_context, experiment.train_weight, laboratory.fold_labels, np.array(grid)))
+    public = [KernelWIS(h, normalised=True).estimate(sample) for h in grid]
+    assert found[key].value[1] == pytest.approx(share @ [one.value for one in public])
+    influence = share @ np.stack([one.influence for one in public])
+    assert found[key].std_error[1] == pytest.approx(influence.std(ddof=1) / np.sqrt(influence.size))
+
+
 def test_intervals_and_measures_survive_export(finished: Path, tmp_path: Path) -> None:
     results = archive.load(finished)
     again = archive.read(archive.write(results, tmp_path / "results"))
@@ -347,4 +369,4 @@ def test_intervals_and_measures_survive_export(finished: Path, tmp_path: Path) -
 
 def test_no_name_is_used_twice() -> None:
     assert len(set(PIPELINES)) == len(PIPELINES)
-    assert set(PARTS) == {"main", "ablation", "bandwidths", "bounds", "kernels"}
+    assert set(PARTS) == {"main", "ablation", "bandwidths", "averages", "bounds", "kernels"}

@@ -160,8 +160,7 @@ def choose_bandwidths(
     check.one_of(criterion, "criterion", CRITERIA)
     labels = None if group is None else check.labels(group, "group", n)
     masses = None if mass is None else check.masses(mass, n)
-    typical = typical_distance(Geometry.of(contexts, columns))
-    points = typical * 2.0**_OCTAVES if grid is None else check.bandwidth(grid, np.size(grid), "grid")
+    points = usual_grid(contexts, columns) if grid is None else check.bandwidth(grid, np.size(grid), "grid")
     anchors: Floats = np.empty(0)
     if criterion == "plug-in":
         how: dict[str, Any] = {"folds": folds, "kernel": profile, "categorical": columns, "group": group, "mass": masses, "rng": rng}
@@ -173,6 +172,11 @@ def choose_bandwidths(
 
     path = estimate_path(weights, rewards, bandwidths, sums_at, normalised=normalised, mass=masses, group=labels)
     return choices(path, criterion, anchors)
+
+
+def usual_grid(contexts: Floats, categorical: Iterable[int] = ()) -> Floats:
+    """Bandwidths around the typical distance between contexts, widest first."""
+    return np.asarray(typical_distance(Geometry.of(contexts, tuple(categorical))) * 2.0**_OCTAVES)
 
 
 def choices(path: EstimatePath, criterion: str, anchors: Floats) -> tuple[BandwidthChoice, ...]:

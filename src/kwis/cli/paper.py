@@ -77,7 +77,8 @@ def run(
             metavar="PARTS",
             show_default=False,
             help="Then also repair, reward models and recommendation (main), parts of the repair (ablation), other bandwidths "
-            "(bandwidths), bounds for any sample size (bounds), other kernels (kernels), separated by commas; or all.",
+            "(bandwidths), an average over them (averages), bounds for any sample size (bounds), other kernels (kernels), separated by "
+            "commas; or all.",
         ),
     ] = None,
     pairs: Annotated[

@@ -10,6 +10,7 @@ import numpy as np
 
 from kwis.paper.beyond.columns import RECOMMENDED
 from kwis.paper.beyond.intervals import DEFAULT_METHOD
+from kwis.paper.beyond.naming import called
 from kwis.paper.beyond.summary import SEVEN, coverage, datasets_of, equal_shares, error, finished, gap, regret, settings_of
 from kwis.paper.further import MISREPORTS
 from kwis.paper.records import CellFacts
@@ -145,8 +146,8 @@ def _regret(results: Results) -> Goal:
         number="5",
         name="Recommended at most 10 % above the best single estimator in hindsight, over all settings",
         met=None if math.isnan(worst) else worst <= REGRET,
-        figures=f"{pooled.recommended:.4f} against {pooled.best:.4f} of {pooled.name} ({pooled.share:+.1%}) over {len(cells):,} "
-        f"experiments; {alike.share:+.1%} against {alike.name} if every dataset in each of {settings} settings counts alike",
+        figures=f"{pooled.recommended:.4f} against {pooled.best:.4f} of {called(pooled.name)} ({pooled.share:+.1%}) over {len(cells):,} "
+        f"experiments; {alike.share:+.1%} against {called(alike.name)} if every dataset in each of {settings} settings counts alike",
     )
 
 

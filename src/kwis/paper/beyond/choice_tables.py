@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from kwis.kernels import KERNELS
-from kwis.paper.beyond.columns import BEST, CRITERIA, KERNEL_COLUMNS
+from kwis.paper.beyond.columns import AVERAGED, BEST, CRITERIA, KERNEL_COLUMNS
 from kwis.paper.beyond.intervals import SHOWN
 from kwis.paper.beyond.kernels import KERNEL_ROWS
-from kwis.paper.beyond.naming import NAMES, table_of
+from kwis.paper.beyond.naming import called, table_of
 from kwis.paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of
 from kwis.paper.records import CellFacts
 from kwis.paper.results import Results
@@ -27,7 +27,7 @@ def interval_table(results: Results) -> Table:
             if found.n:
                 entries = (
                     text(setting),
-                    text(NAMES.get(estimator, estimator)),
+                    text(called(estimator)),
                     text(method),
                     whole(found.n),
                     *map(number, found.share),
@@ -61,13 +61,13 @@ def regret_table(results: Results) -> Table:
 
 def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Line:
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{NAMES.get(one, one)} {count / sum(chosen.values()):.0%}" for one, count in list(chosen.items())[:3])
+    often = ", ".join(f"{called(one)} {count / sum(chosen.values()):.0%}" for one, count in list(chosen.items())[:3])
     entries = (
         text(name),
         whole(found.n),
         number(found.recommended),
         number(found.best),
-        text(NAMES.get(found.name, found.name)),
+        text(called(found.name)),
         text(f"{found.share:+.1%}" if math.isfinite(found.share) else MISSING),
         text(often),
     )
@@ -76,14 +76,14 @@ def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Lin
 
 def bandwidth_table(results: Results) -> Table:
     """Normalised Kernel-WIS by how its bandwidth was chosen."""
-    rules = ("", *(f"-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
-    names = [f"normalised-kernel-wis{rule}" for rule in rules]
+    shared, shrunk, best = "normalised-kernel-wis", "normalised-kernel-wis-shrunk", f"normalised-kernel-wis-{BEST}"
+    names = (shared, *(f"{shared}-{rule}" for rule in CRITERIA), AVERAGED, best, shrunk)
     lines = []
-    for setting in settings_of(results, names[-1]):
-        cells = finished(results, setting, column=names[-1])
+    for setting in settings_of(results, shrunk):
+        cells = finished(results, setting, column=shrunk)
         for dataset in datasets_of(cells):
             part = [facts for facts in cells if facts.dataset == dataset]
-            found = gap(results, names[-1], names[0], part)
+            found = gap(results, shrunk, shared, part)
             entries = (
                 text(setting),
                 text(dataset),
@@ -96,15 +96,16 @@ def bandwidth_table(results: Results) -> Table:
     return table_of(
         "bandwidths",
         "Bandwidth criteria and the shrunk per-feature bandwidth",
-        "Error of normalised Kernel-WIS with the shared bandwidth of cross-validation, of each criterion tied to the estimate, and with "
-        "one bandwidth per feature shrunk towards the shared one; then shrunk minus shared, paired, with its standard error. The best "
-        "bandwidth in hindsight, which needs the truth, shows what there is to win.",
+        "Error of normalised Kernel-WIS with the shared bandwidth of cross-validation, of each criterion tied to the estimate, averaged "
+        "over bandwidths by a PAC-Bayes bound, and with one bandwidth per feature shrunk towards the shared one; then shrunk minus shared, "
+        "paired, with its standard error. The best bandwidth in hindsight, which needs the truth, shows what there is to win.",
         (
             "Setting",
             "Dataset",
             "N",
             "Cross-validation",
             *(rule.capitalize() for rule in CRITERIA),
+            "Averaged",
             "Best in hindsight",
             "Shrunk",
             "Difference",

@@ -32,6 +32,8 @@ ABLATION_COLUMNS = tuple(f"{name}-only-wis" for name in REPAIRS)
 BEST = "best"
 """The bandwidth that is best in hindsight, known only with the truth: what there is to win."""
 BANDWIDTH_COLUMNS = ("kernel-wis-shrunk", *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
+AVERAGED = "normalised-kernel-wis-averaged"
+"""Averaged over the bandwidth, by a PAC-Bayes bound."""
 BOUND_COLUMNS = (f"{REPAIRED}vis",)
 KERNEL_COLUMNS = tuple(f"{name}-{kernel}" for kernel in KERNELS for name in WEIGHTED[1:])
 
@@ -59,6 +61,7 @@ PARTS = {
         Part(name="main", columns=MAIN_COLUMNS, settings=("oracle", "non-oracle", "learnt-oracle", "learnt-non-oracle", *FURTHER[:-1])),
         Part(name="ablation", columns=ABLATION_COLUMNS, settings=("non-oracle", *MISREPORTS), pairs=8),
         Part(name="bandwidths", columns=BANDWIDTH_COLUMNS, settings=("oracle", "non-oracle"), cells=16),
+        Part(name="averages", columns=(AVERAGED,), settings=("oracle", "non-oracle"), cells=16),
         Part(name="bounds", columns=BOUND_COLUMNS, settings=("oracle", "non-oracle"), cells=32),
         Part(name="kernels", columns=KERNEL_COLUMNS, settings=("kernels",)),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kwis.bandwidth import select_bandwidth
-from kwis.bandwidth.criteria import choices, estimate_path
-from kwis.bandwidth.scale import typical_distance
+from kwis.bandwidth.criteria import choices, estimate_path, usual_grid
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.local import LocalSums
 from kwis.kernels import KERNELS
@@ -17,10 +16,8 @@ from kwis.paper.grid import Cell
 from kwis.paper.pairs import Pairs
 from kwis.paper.simulate import Experiment, Laboratory
 from kwis.smoothing import kernel_products
-from kwis.smoothing.geometry import Geometry
 from kwis.typing import Floats, Ints
 
-_OCTAVES = np.arange(3.0, -2.01, -0.5)  # the grid of the criteria, around the typical distance
 KERNEL_ROWS = 1000
 Estimates = dict[str, TestSetEstimates]
 
@@ -28,8 +25,7 @@ Estimates = dict[str, TestSetEstimates]
 def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float) -> Estimates:
     """Estimates by every criterion, which looks at each test set as a user's log, and with the shrunk bandwidth of the training log."""
     experiment = laboratory.experiment(cell)
-    grid = typical_distance(Geometry.of(experiment.context, ())) * 2.0**_OCTAVES
-    bandwidths = np.unique(np.concatenate([grid, [shared, np.inf]]))
+    bandwidths = np.unique(np.append(usual_grid(experiment.context), [shared, np.inf]))
     path = estimate_path(experiment.weight, experiment.reward, bandwidths, pairs.sums)
     error = np.sqrt(path.variance)
     anchors = np.full(experiment.weight.shape[1], shared)

@@ -8,7 +8,7 @@ from kwis.paper.beyond.columns import RECOMMENDED
 from kwis.paper.summaries import notes_of
 from kwis.paper.tables.record import Line, Table
 
-NAMES = {
+NAMES = {  # the columns of the table of errors, in their order
     "logged-mean": "Logged mean",
     "wis": "WIS",
     "kernel-wis": "Kernel-WIS",
@@ -27,7 +27,13 @@ NAMES = {
     "oracle-doubly-robust-wis": "Oracle DR WIS",
     RECOMMENDED: "Recommended",
 }
+_ELSEWHERE = {"vis": "VIS", "repaired-vis": "Repaired VIS"}
 NO_RESULTS = "There are no results of these pipelines yet."
+
+
+def called(pipeline: str) -> str:
+    """What a pipeline is called in words."""
+    return (NAMES | _ELSEWHERE).get(pipeline, pipeline)
 
 
 def table_of(key: str, title: str, caption: str, columns: tuple[str, ...], lines: Iterable[Line], groups: tuple[str, ...] = ()) -> Table:

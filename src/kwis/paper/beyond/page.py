@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kwis.paper.beyond.columns import ABLATION_COLUMNS, BANDWIDTH_COLUMNS, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
+from kwis.paper.beyond.columns import ABLATION_COLUMNS, AVERAGED, BANDWIDTH_COLUMNS, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
 from kwis.paper.beyond.figures import all_figures
 from kwis.paper.beyond.intervals import DEFAULT_METHOD
-from kwis.paper.beyond.naming import NAMES
+from kwis.paper.beyond.naming import NAMES, called
 from kwis.paper.beyond.summary import SEVEN, coverage, datasets_of, error, finished, picks, regret, settings_of
 from kwis.paper.beyond.tables import all_tables
 from kwis.paper.figures import Figure
@@ -24,6 +24,14 @@ INTRODUCTION = (
     "the propensities from the logged actions and model rewards, both on the training log, and choose the estimator by the standard errors "
     "on each test set and by whether its rows have neighbours. Everything is measured against the expected truth."
 )
+_RULES = {
+    "cross-validation": "normalised-kernel-wis",
+    "SLOPE": "normalised-kernel-wis-slope",
+    "the plug-in": "normalised-kernel-wis-plug-in",
+    "averaged by a PAC-Bayes bound": AVERAGED,
+    "shrunk per feature": "normalised-kernel-wis-shrunk",
+    "the best in hindsight": f"normalised-kernel-wis-{BEST}",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,10 +131,10 @@ def _choice(results: Results) -> list[str]:
     if not cells:
         return ["There are no recommendations in these results yet."]
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{NAMES.get(name, name)} ({count / sum(chosen.values()):.0%})" for name, count in chosen.items())
+    often = ", ".join(f"{called(name)} ({count / sum(chosen.values()):.0%})" for name, count in chosen.items())
     told = (
         f"Over {len(cells):,} experiments of {len(settings_of(results))} settings the recommended pipeline has a mean error of "
-        f"{found.recommended:.4f}, the best single one in hindsight, {NAMES.get(found.name, found.name)}, {found.best:.4f}: a regret of "
+        f"{found.recommended:.4f}, the best single one in hindsight, {called(found.name)}, {found.best:.4f}: a regret of "
         f"{found.share:+.1%}. Picked were {often}."
     )
     return [told, *_by_repair(results, cells)]
@@ -147,12 +155,13 @@ def _by_repair(results: Results, cells: list[CellFacts]) -> list[str]:
 
 
 def _bandwidths(results: Results) -> list[str]:
-    names = {"cross-validation": "", "SLOPE": "-slope", "the plug-in": "-plug-in", "the best in hindsight": f"-{BEST}", "shrunk": "-shrunk"}
-    cells = finished(results, "oracle", column=BANDWIDTH_COLUMNS[-1]) + finished(results, "non-oracle", column=BANDWIDTH_COLUMNS[-1])
-    if not cells:
-        return ["There are no other bandwidths in these results yet."]
-    listed = ", ".join(f"{words} {error(results, f'normalised-kernel-wis{rule}', cells):.4f}" for words, rule in names.items())
-    return [f"Normalised Kernel-WIS with the propensities as given, on {len(cells):,} experiments, by its bandwidth: {listed}."]
+    said = []
+    for setting, given in (("oracle", "right propensities"), ("non-oracle", "wrong propensities")):
+        cells = finished(results, setting, column=BANDWIDTH_COLUMNS[-1])
+        if cells:
+            listed = ", ".join(f"{words} {error(results, name, cells):.4f}" for words, name in _RULES.items())
+            said.append(f"Normalised Kernel-WIS with {given}, on {len(cells):,} experiments, by its bandwidth: {listed}.")
+    return said or ["There are no other bandwidths in these results yet."]
 
 
 def as_page(results: Results) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from kwis.bandwidth import select_bandwidths
 from kwis.paper import stages
 from kwis.paper.beyond import kernels, rule
+from kwis.paper.beyond.averaged import averaged
 from kwis.paper.beyond.columns import PARTS, RECOMMENDED, REPAIRS, Part
 from kwis.paper.beyond.intervals import BOUNDED, bounds_of, intervals_of
 from kwis.paper.beyond.measures import Smoothness, divergence
@@ -118,7 +119,7 @@ class _Dataset:
 
     def _stage(self, part: Part) -> Callable[[Cell], PipelineResults]:
         stages_of = {"main": self._main, "ablation": self._ablation, "bandwidths": self._bandwidths, "bounds": self._bounds}
-        return {**stages_of, "kernels": self._kernels}[part.name]
+        return {**stages_of, "averages": self._averages, "kernels": self._kernels}[part.name]
 
     def _main(self, cell: Cell) -> PipelineResults:
         repaired = self.workshop.repair(Pair.of(cell))
@@ -167,6 +168,9 @@ class _Dataset:
     def _bandwidths(self, cell: Cell) -> PipelineResults:
         shared = self._bandwidth(cell, stages.SHARED_KIND)
         return PipelineResults(estimates=tuple(kernels.by_criterion(self.laboratory, cell, self.sums.pairs, shared).items()))
+
+    def _averages(self, cell: Cell) -> PipelineResults:
+        return PipelineResults(estimates=tuple(averaged(self.laboratory, cell, self.sums.pairs).items()))
 
     def _kernels(self, cell: Cell) -> PipelineResults:
         return PipelineResults(estimates=tuple(kernels.by_kernel(self.laboratory, cell).items()))
