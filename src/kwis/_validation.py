@@ -233,6 +233,13 @@ def _brief(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
 
 
+def reward_range(value: Any, name: str = "bounds", *, otherwise: str = "") -> None:
+    """Refuse what is no pair of a smallest and a larger reward; ``otherwise`` says what else would do."""
+    limits = np.asarray(value)
+    if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
+        raise InputError(f"`{name}` must be a pair (low, high) with low below high{otherwise}, got {value!r}")
+
+
 def rewards_within(reward: Floats, low: float, high: float) -> None:
     """Refuse rewards outside the `bounds` that an interval takes for granted."""
     outside = (reward < low) | (reward > high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -55,6 +54,14 @@ def _first_difference(a: Any, b: Any) -> int | None:
     return int(np.argmax(differs)) if differs.any() else None
 
 
+def difference_of(a: Estimate, b: Estimate, name: str) -> Estimate:
+    """The first estimate minus the second, of the same rows; its standard error, which takes their groups, is left out."""
+    influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
+    leverage = None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
+    effective = min(a.effective_n, b.effective_n)
+    return Estimate(name=name, value=a.value - b.value, n=a.n, effective_n=effective, influence=influence, leverage=leverage)
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """``first`` on the first sample of a pair, minus ``second`` on the second.
@@ -83,18 +90,8 @@ class Difference:
 
     def estimate(self, sample: PairedSample) -> Estimate:
         """Difference of the two values; its standard error knows that the rows are shared."""
-        a, b = self.first.estimate(sample.a), self.second.estimate(sample.b)
-        influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
-        leverage = None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
-        return Estimate(
-            name=self.name,
-            value=a.value - b.value,
-            n=sample.n,
-            std_error=math.nan if influence is None else standard_error(influence, sample.group),
-            effective_n=min(a.effective_n, b.effective_n),
-            influence=influence,
-            leverage=leverage,
-        )
+        apart = difference_of(self.first.estimate(sample.a), self.second.estimate(sample.b), self.name)
+        return apart if apart.influence is None else replace(apart, std_error=standard_error(apart.influence, sample.group))
 
     def resampled(self, sample: PairedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B)."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
-from kwis.estimators.difference import Difference, PairedSample
+from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
@@ -71,9 +71,11 @@ class Intervals:
 
     def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
         """Two-sided p-value of no difference, by the method of its interval if that is Student's and else by a normal error."""
+        if interval.width == 0.0:
+            return float(interval.value == 0.0)
         if interval.method == "student":
             pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-            return self._student(repair_error(a, b)).p_value_of(estimate_between(a.estimate, b.estimate), estimator, pair)
+            return self._student(repair_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
         return p_value(interval.value, error_between(a, b))
 
     def _student(self, added: float) -> StudentInterval:
@@ -85,8 +87,8 @@ class Intervals:
         both = a.resampled is not None and b.resampled is not None
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        found = self._interval(estimator, pair, estimate_between(a.estimate, b.estimate), drawn, a.estimator, repair_error(a, b))
-        return _bounded(_within_reach(found, a, b))
+        apart = difference_of(a.estimate, b.estimate, estimator.name)
+        return _bounded(_within_reach(self._interval(estimator, pair, apart, drawn, a.estimator, repair_error(a, b)), a, b))
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
@@ -144,7 +146,8 @@ def _within_reach(interval: Interval, a: Measured, b: Measured) -> Interval:
     if not all(isinstance(one.sample, WeightedSample) and getattr(one.estimator, "normalised", False) for one in (a, b)):
         return interval
     reach = float(np.ptp(a.sample.reward))
-    return replace(interval, low=max(interval.low, -reach), high=min(interval.high, reach))
+    low, value, high = (min(max(end, -reach), reach) for end in (interval.low, interval.value, interval.high))
+    return replace(interval, low=low, value=value, high=high)
 
 
 def repair_error(a: Measured, b: Measured | None = None) -> float:
@@ -154,14 +157,6 @@ def repair_error(a: Measured, b: Measured | None = None) -> float:
         return 0.0
     apart = values[0] - values[1] if len(values) == 2 else values[0]
     return float(model_error(apart[:, None])[0])
-
-
-def estimate_between(a: Estimate, b: Estimate) -> Estimate:
-    """Difference of two estimates on the same rows, with all that an interval needs."""
-    influence = None if a.influence is None or b.influence is None else a.influence - b.influence
-    leverage = None if a.leverage is None or b.leverage is None else np.maximum(a.leverage, b.leverage)
-    effective = min(a.effective_n, b.effective_n)
-    return Estimate(name=a.name, value=a.value - b.value, n=a.n, effective_n=effective, influence=influence, leverage=leverage)
 
 
 def influence_between(a: Measured, b: Measured) -> Floats | None:

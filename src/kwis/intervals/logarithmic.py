@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
 from kwis.estimators.vis import VIS
 from kwis.intervals.independent import refuse_dependent_terms
@@ -44,9 +43,7 @@ class LogarithmicSmoothing:
     bounds: Any = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        limits = np.asarray(self.bounds)
-        if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
-            raise InputError(f"`bounds` must be a pair (low, high) with low below high, got {self.bounds!r}")
+        check.reward_range(self.bounds)
 
     def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
         """Interval at the given level or above, around the value of VIS; ``rng`` is not used."""

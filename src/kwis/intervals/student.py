@@ -21,6 +21,8 @@ from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
+_ALL = 4 * float(np.finfo(np.float64).eps)
+_ROUNDING = 1e-14  # of the range of rewards, below which an error is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,7 @@ class StudentInterval:
         if isinstance(self.bounds, str):
             check.one_of(self.bounds, "bounds", ("sample",))
         elif self.bounds is not None:
-            limits = np.asarray(self.bounds)
-            if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
-                raise InputError(f'`bounds` must be a pair (low, high) with low below high, "sample" or None, got {self.bounds!r}')
+            check.reward_range(self.bounds, otherwise=', "sample" or None')
         if not (isinstance(self.model_error, int | float) and 0 <= self.model_error < math.inf):
             raise InputError(f"`model_error` must be a number of at least 0, got {self.model_error!r}")
 
@@ -141,7 +141,8 @@ def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None 
     draws, shares = draw_sums(influence, group), draw_sums(leverage, group)
     largest = np.abs(draws).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)  # squares of huge moves would overflow
-    moves = draws / scale / np.maximum(1 - shares, np.finfo(np.float64).eps) / influence.shape[0]
+    rest = 1 - shares  # a draw that carries everything leaves nothing to compare with, and its influence is rounding
+    moves = np.divide(draws / scale, rest, out=np.zeros_like(draws), where=rest > _ALL) / influence.shape[0]
     count = draws.shape[0]
     with np.errstate(over="ignore"):  # an error beyond all numbers is infinite
         return scale * np.sqrt(np.square(moves).sum(axis=0) * (count - 1) / count)
@@ -178,23 +179,25 @@ def student_ends(
     Parameters
     ----------
     bounds
-        Range of the values, which the intervals then respect; one at the very end of it reaches as far as the chance of having seen
-        nothing else allows.
+        Range of the values, which the intervals then respect. Where all rows drawn agree, so that there is no error, they reach as far
+        towards both ends as the chance of having seen nothing else allows.
     bias
         Largest bias to allow for: the reach covers a normal error with any bias up to it.
     """
     tail = (1 + level) / 2
     reach = _reach(std_error, freedom, level, bias)
-    if bounds is None or not bounds[0] < bounds[1]:
+    if bounds is None:
         return value - reach, value + reach
     low, high = bounds
+    if low == high:
+        return np.full_like(value, low), np.full_like(value, high)
     share = np.clip((value - low) / (high - low), 0.0, 1.0)
     slack = share * (1 - share) * (high - low)
-    inside = slack > 0
+    inside = (slack > 0) & (reach > _ROUNDING * (high - low))
     shift = np.divide(reach, slack, out=np.zeros_like(slack), where=inside)
-    unseen = 1 - (1 - tail) ** (1 / (freedom + 1))  # Clopper and Pearson's end where all rows drawn agree
-    lows = np.where(inside, _moved(share, -shift), np.where(share >= 1, 1 - unseen, 0.0))
-    highs = np.where(inside, _moved(share, shift), np.where(share <= 0, unseen, 1.0))
+    unseen = 1 - (1 - tail) ** (1 / (freedom + 1))  # Clopper and Pearson's, of what no row drawn has shown
+    lows = np.where(inside, _moved(share, -shift), share * (1 - unseen))
+    highs = np.where(inside, _moved(share, shift), share + (1 - share) * unseen)
     return low + lows * (high - low), low + highs * (high - low)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kwis.report.wording import number, rough
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_NOTHING = 1e-12  # ends closer than this are drawn as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ def linear(values: Iterable[float], *, include: Iterable[float] = (), margin: fl
     """Linear scale over the finite ``values`` and ``include``, with a margin."""
     finite = [value for value in (*values, *include) if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    if math.isclose(low, high, rel_tol=1e-9, abs_tol=1e-12):
-        low, high = low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5
+    if math.isclose(low, high, rel_tol=1e-9, abs_tol=_NOTHING):
+        around = abs(low) if abs(low) > _NOTHING else 1.0
+        low, high = low - around / 2, high + around / 2
     spare = margin * (high - low)
     return Scale(low - spare, high + spare)
 
