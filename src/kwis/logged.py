@@ -95,6 +95,15 @@ class LoggedBandit:
     def feature_names(self) -> tuple[str, ...]:
         return tuple(feature.name for feature in self.encoding.features)
 
+    def reward_number(self, reward: int | str) -> int:
+        """Column of a reward given by its name or number."""
+        known = self.reward_names
+        if isinstance(reward, str) and reward in known:
+            return known.index(reward)
+        if isinstance(reward, int) and not isinstance(reward, bool) and 0 <= reward < len(known):
+            return reward
+        raise InputError(f"`reward` must be one of {', '.join(known)}, or its number, got {reward!r}")
+
     def features(self) -> Floats:
         """Dense matrix for regressions and classifiers: numbers standardised, categories as 0/1 columns."""
         return self.encoding.design()

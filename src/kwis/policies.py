@@ -87,13 +87,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     """The log as the target sees it: contexts, importance weights and one of the rewards."""
     if log.propensity is None:
         raise InputError("`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them")
-    if isinstance(reward, str) and reward not in log.reward_names:
-        raise InputError(f"`reward` must be one of {', '.join(log.reward_names)}, got {reward!r}")
-    index = log.reward_names.index(reward) if isinstance(reward, str) else reward
     return WeightedSample(
         context=log.context,
         weight=_ratios(target.logged, log.propensity),
-        reward=log.reward[:, index],
+        reward=log.reward[:, log.reward_number(reward)],
         categorical=log.categorical,
         group=log.group,
         mass=log.row_weight,

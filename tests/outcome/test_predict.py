@@ -114,7 +114,7 @@ def test_rewards_are_named_or_numbered():
     model = LinearRegression()
     np.testing.assert_array_equal(predict_rewards(log, "revenue", model).expected, predict_rewards(log, 1, model).expected)
     assert predict_rewards(log, 1, model).reward == "revenue"
-    with pytest.raises(kwis.InputError, match="`reward` must be one of click, revenue, got 'clicks'"):
+    with pytest.raises(kwis.InputError, match="`reward` must be one of click, revenue, or its number, got 'clicks'"):
         predict_rewards(log, "clicks")
 
 

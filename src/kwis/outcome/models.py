@@ -116,6 +116,36 @@ def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tried:
+    """Reward models tried on held-out rows.
+
+    Attributes
+    ----------
+    best
+        Name of the one with the smallest error, and in ``expected`` its ``(n, K)`` held-out predictions.
+    errors, plain
+        Held-out mean squared error of each, and of the mean reward.
+    """
+
+    best: str
+    expected: Floats
+    errors: Mapping[str, float]
+    plain: float
+
+    @classmethod
+    def of(cls, lesson: Lesson, candidates: Mapping[str, Candidate], folds: Ints) -> Tried:
+        expected = {name: lesson.held_out(candidate, folds) for name, candidate in candidates.items()}
+        errors = {name: lesson.error(lesson.taken(table)) for name, table in expected.items()}
+        best = min(errors, key=lambda name: errors[name])
+        return cls(best=best, expected=expected[best], errors=errors, plain=lesson.error_without_context(folds))
+
+    @property
+    def explained(self) -> float:
+        """Share of the held-out variance that the best one explains; below 0 if it does worse than the mean."""
+        return 1 - self.errors[self.best] / self.plain if self.plain > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RewardModel:
     """A reward model chosen on a log, to predict rewards elsewhere.
 
@@ -146,14 +176,5 @@ def fit_rewards(features: Floats, action: Ints, reward: Floats, n_actions: int, 
     labels = make_folds(action.size, folds, generator)
     lesson = Lesson.of(features, action, reward, n_actions)
     candidates = default_models(action.size, features.shape[1], n_actions, int(generator.integers(2**31)))
-    tried = {name: lesson.held_out(one, labels) for name, one in candidates.items()}
-    errors = {name: lesson.error(lesson.taken(expected)) for name, expected in tried.items()}
-    best = min(errors, key=lambda name: errors[name])
-    plain = lesson.error_without_context(labels)
-    return RewardModel(
-        name=best,
-        explained=1 - errors[best] / plain if plain > 0 else 0.0,
-        candidates=errors,
-        lesson=lesson,
-        candidate=candidates[best],
-    )
+    tried = Tried.of(lesson, candidates, labels)
+    return RewardModel(name=tried.best, explained=tried.explained, candidates=tried.errors, lesson=lesson, candidate=candidates[tried.best])

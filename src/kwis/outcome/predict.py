@@ -20,13 +20,11 @@ from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError, UnsupportedError
 from kwis.logged import LoggedBandit
-from kwis.outcome.models import Candidate, Lesson, default_models
+from kwis.outcome.models import Candidate, Lesson, Tried, default_models
 from kwis.outcome.sample import PredictedSample
 from kwis.policies import TargetPolicy
 from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
-
-_LARGEST_REWARD = 1e150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,27 +90,22 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
         Each row is predicted from the other folds; rows of a group share a fold.
     """
     generator = check.generator(rng)
-    if isinstance(reward, str) and reward not in log.reward_names:
-        raise InputError(f"`reward` must be one of {', '.join(log.reward_names)}, got {reward!r}")
-    index = log.reward_names.index(reward) if isinstance(reward, str) else reward
-    _refuse_enormous(log.reward[:, index], log.reward_names[index])
+    index = log.reward_number(reward)
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
     features = log.features()
     candidates = {} if model is None else {_described(model): Candidate(model)}
     candidates = candidates or default_models(len(log), features.shape[1], log.n_actions, int(generator.integers(2**31)))
     lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, log.row_weight)
-    tried = {name: lesson.held_out(candidate, labels) for name, candidate in candidates.items()}
-    errors = {name: lesson.error(lesson.taken(expected)) for name, expected in tried.items()}
-    best = min(errors, key=lambda name: errors[name])
+    tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
         reward=log.reward_names[index],
-        expected=read_only(tried[best]),
-        logged=read_only(lesson.taken(tried[best])),
-        model=best,
+        expected=read_only(tried.expected),
+        logged=read_only(lesson.taken(tried.expected)),
+        model=tried.best,
         folds=read_only(labels),
-        error=errors[best],
-        error_without_context=lesson.error_without_context(labels),
-        candidates=errors,
+        error=tried.errors[tried.best],
+        error_without_context=tried.plain,
+        candidates=tried.errors,
     )
 
 
@@ -122,14 +115,6 @@ def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
         what = "rows" if log.group is None else "groups"
         raise InputError(f"`log` must have at least 2 {what} for cross-fitted predictions, got {draws}")
     return make_folds(len(log), min(k, draws), generator, log.group)
-
-
-def _refuse_enormous(outcome: Floats, name: str) -> None:
-    """Rewards whose squares overflow have no squared error to be made small."""
-    size = np.abs(outcome)
-    if size.max() > _LARGEST_REWARD:
-        row = int(np.argmax(size > _LARGEST_REWARD))
-        raise UnsupportedError(f"`{name}` must be at most {_LARGEST_REWARD:g} in size to be predicted, got {outcome[row]} at row {row}")
 
 
 def _described(model: Any) -> str:
