@@ -50,6 +50,8 @@ class Estimate:
         Rows used.
     effective_n
         ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
+    mean_weight
+        Mean of the weights ``v``: by this factor an estimate that does not divide by it is off if every reward is the same.
     isolation
         Kernel-WIS and State-WIS only: share of a row in the weight around it, on average over rows with a weight. The inverse of n where
         every row is everyone's neighbour; 1 where nobody has one, and the estimate is the mean of those rows whatever their weights.
@@ -66,6 +68,7 @@ class Estimate:
     n: int
     std_error: float = math.nan
     effective_n: float = math.nan
+    mean_weight: float = math.nan
     isolation: float | None = None
     influence: Floats | None = None
     leverage: Floats | None = None

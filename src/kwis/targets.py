@@ -61,13 +61,13 @@ def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: C
 
     ``table`` may be only the first rows of a log: they decide what is refused.
     """
+    if isinstance(targets, list | tuple | Mapping) and not targets:
+        raise InputError("`target` must name at least one policy, got none")
     if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in actions}:
         return tuple(resolve(target, str(name)) for name, target in targets.items())
     several = targets if isinstance(targets, list | tuple) else [targets]
     _refuse_pieces_of_one(table, several, actions)
     resolved = [resolve(target, None) for target in several]
-    if not resolved:
-        raise InputError("`target` must name at least one policy, got none")
     names = [policy.name for policy in resolved]
     return tuple(
         replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})") if policy.name in names[:i] else policy

@@ -34,6 +34,14 @@ def test_mean_and_band_equal_their_slow_twin(report):
     assert found.outside == np.mean((found.low > 1) | (found.high < 1))
 
 
+def test_copies_in_one_group_narrow_no_band(report):
+    sample = some_sample(30)
+    copied = sample.take(np.repeat(np.arange(30), 5), group=np.repeat(np.arange(30), 5))
+    once, often = (local_mean_weight(one, "tilted", report, bandwidth=0.7) for one in (sample, copied))
+    np.testing.assert_allclose(often.mean[::5], once.mean, rtol=1e-10)
+    np.testing.assert_allclose(often.high[::5], once.high, rtol=1e-10)
+
+
 def test_it_is_what_kernel_wis_divides_by(report):
     sample = some_sample(30)
     found = local_mean_weight(sample, "tilted", report, bandwidth=0.9)

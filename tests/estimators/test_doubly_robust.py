@@ -192,3 +192,21 @@ def test_estimators_are_values():
     names = [estimator.name for estimator in ESTIMATORS]
     assert names[:2] == ["direct-method", "doubly-robust"]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("criterion", ["slope", "plug-in"])
+def test_a_bandwidth_for_the_estimate_is_chosen_on_what_the_model_leaves(criterion):
+    rng = np.random.default_rng(5)
+    n = 120
+    context = rng.normal(size=(n, 1))
+    reward = 3 * context[:, 0] + rng.normal(0, 0.3, n)
+    sample = kwis.PredictedSample(
+        kwis.WeightedSample(context=context, weight=rng.exponential(np.exp(context[:, 0] / 2)), reward=reward),
+        predicted=3 * context[:, 0],
+        predicted_value=3 * context[:, 0],
+    )
+    estimator = kwis.DoublyRobust(kwis.KernelWIS(criterion, normalised=True))
+    held = estimator.held(sample)
+    rest = kwis.WeightedSample(context=context, weight=sample.weight, reward=reward - 3 * context[:, 0])
+    assert held.weighting.bandwidth == kwis.KernelWIS(criterion, normalised=True).choose(rest).value
+    assert held.estimate(sample).value == estimator.estimate(sample).value

@@ -153,7 +153,7 @@ class Problem:
 
     def _isolated(self, search: Search) -> int:
         value = search.best()[0]
-        return 0 if self.kernel is RBF else search.plan.finish.score(search.weight, value).isolated
+        return search.plan.finish.score(search.weight, value).isolated if self.kernel.compact else 0
 
     def choice(
         self, scaled: Standardised, ends: list[tuple[Bandwidth, float]], evaluations: int, per_feature: bool, isolated: int = 0

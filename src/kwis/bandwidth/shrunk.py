@@ -195,6 +195,7 @@ def _finished(problem: Problem, plan: Plan, weight: Floats, shared: BandwidthCho
         end_points=check.read_only(np.stack([end for end, _ in ends])),
         end_scores=check.read_only(np.array([found for _, found in ends])),
         evaluations=count,
+        isolated=plan.finish.score(weight, value).isolated if problem.kernel.compact else 0,
     )
 
 

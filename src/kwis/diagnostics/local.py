@@ -9,6 +9,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.diagnostics.records import LocalMeanWeight, PropensityReport
+from kwis.estimators.influence import draw_sums
 from kwis.kernels import RBF, Kernel
 from kwis.smoothing.geometry import Geometry, log_kernel
 from kwis.smoothing.threads import each_block
@@ -60,7 +61,7 @@ def local_mean_weight(
 
 
 def _local(sample: WeightedSample, rows: Ints, bandwidth: Bandwidth, kernel: Kernel) -> tuple[Floats, Floats]:
-    """``m = sum k c w / sum k c`` around each row and ``sqrt(sum (k c)^2 (w - m)^2) / sum k c``, c the mass of a row."""
+    """``m = sum k c w / sum k c`` around each row, c the mass of a row, and ``sqrt(sum (k c (w - m))^2) / sum k c``, summed by group."""
     points = Geometry.of(sample.context, sample.categorical).scaled(bandwidth)
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     weight = sample.weight
@@ -70,7 +71,8 @@ def _local(sample: WeightedSample, rows: Ints, bandwidth: Bandwidth, kernel: Ker
         total = k.sum(axis=1)
         mean = (k @ weight) / total
         k *= weight - mean[:, None]
-        return np.stack([mean, np.sqrt(np.einsum("ij,ij->i", k, k)) / total])
+        parts = draw_sums(k.T, sample.group)
+        return np.stack([mean, np.sqrt(np.einsum("ji,ji->i", parts, parts)) / total])
 
     size = max(1, _BLOCK_CELLS // sample.n)
     mean, error = np.concatenate(each_block(block, np.split(rows, np.arange(size, len(rows), size))), axis=1)

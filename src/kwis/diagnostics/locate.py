@@ -7,6 +7,8 @@ the one that explains most per row; if that takes over three fifths of the log, 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kwis.diagnostics.family import Family
 from kwis.diagnostics.records import MeanTest
 from kwis.typing import Floats
@@ -18,7 +20,10 @@ _EVERYWHERE = 0.6
 
 
 def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, level: float) -> tuple[MeanTest, ...]:
-    """The failures that account for all others, each the strongest of its region; none if no test fails at ``level``."""
+    """The failures that account for all others, each the strongest of its region; none if no test fails at ``level``.
+
+    Later ones are of what earlier ones leave of their region.
+    """
     found: list[MeanTest] = []
     n, current, left = tests.regions[0].n, results, tests
     everywhere = _strongest(results, 0, tests, level)
@@ -28,7 +33,8 @@ def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, leve
             break
         worst = _strongest(current, choice, left, level)
         if worst is not None:
-            found.append(worst)
+            whole = worst.n == tests.regions[choice].n
+            found.append(worst if whole else replace(worst, region=f"the rest of {worst.region}"))
         left = left.without(left.regions[choice].rows)
         current = left.judged(smallest)
     complete = _worst(current, level) == 0

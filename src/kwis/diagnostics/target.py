@@ -7,6 +7,7 @@ from kwis.diagnostics.local import local_mean_weight
 from kwis.diagnostics.records import PropensityReport, TargetDiagnostics
 from kwis.diagnostics.verdict import verdict
 from kwis.diagnostics.weight import weight_diagnostics
+from kwis.kernels import RBF, Kernel
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy, weigh
 from kwis.propensity.support import support
@@ -21,6 +22,7 @@ def target_diagnostics(
     *,
     sample: WeightedSample | None = None,
     bandwidth: Bandwidth | None = None,
+    kernel: Kernel = RBF,
     rng: Seed = 0,
 ) -> TargetDiagnostics:
     """Weights, local mean weight, balance, support and verdict of a target.
@@ -31,8 +33,8 @@ def target_diagnostics(
         From :func:`propensity_report`, with this target among its targets.
     sample
         The log weighed for the target, if it is at hand.
-    bandwidth
-        Of the local mean weight, usually the one that Kernel-WIS selected.
+    bandwidth, kernel
+        Of the local mean weight, usually those of Kernel-WIS.
     """
     weighed = weigh(log, target) if sample is None else sample
     weights = weight_diagnostics(weighed)
@@ -40,7 +42,7 @@ def target_diagnostics(
     return TargetDiagnostics(
         target=target.name,
         weights=weights,
-        local=local_mean_weight(weighed, target.name, propensity, bandwidth=bandwidth, rng=rng),
+        local=local_mean_weight(weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng),
         balance=balance(log, weighed.weight),
         support=reach,
         verdict=verdict(weights, reach, propensity, target.name),

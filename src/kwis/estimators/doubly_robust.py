@@ -52,30 +52,32 @@ class DoublyRobust:
 
     def held(self, sample: WeightedSample) -> Self:
         """The same estimator with the bandwidth it selects on ``sample``."""
-        return replace(self, weighting=self.weighting.held(sample)) if isinstance(self.weighting, KernelEstimator) else self
+        return replace(self, weighting=self.weighting.held(self.residuals(sample))) if isinstance(self.weighting, KernelEstimator) else self
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""
-        direct, rest = DirectMethod().estimate(self._checked(sample)), self.weighting.estimate(self._residuals(sample))
+        return self.corrected(self._checked(sample), self.weighting.estimate(self.residuals(sample)))
+
+    def corrected(self, sample: WeightedSample, rest: Estimate) -> Estimate:
+        """The direct method plus ``rest``, what its weighting makes of the residuals."""
+        direct = DirectMethod().estimate(sample)
+        assert direct.influence is not None
+        assert rest.influence is not None
         influence = read_only(direct.influence + rest.influence)
-        return replace(
-            rest,
-            name=self.name,
-            value=direct.value + rest.value,
-            std_error=standard_error(influence, sample.group),
-            influence=influence,
-        )
+        error = standard_error(influence, sample.group)
+        return replace(rest, name=self.name, value=direct.value + rest.value, std_error=error, influence=influence)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B): weights and normalisers anew, predictions held."""
         direct = DirectMethod().resampled(self._checked(sample), counts, influence=influence)
-        rest = self.weighting.resampled(self._residuals(sample), counts, influence=influence)
+        rest = self.weighting.resampled(self.residuals(sample), counts, influence=influence)
         both = direct.influence is not None and rest.influence is not None
         return Resamples(direct.values + rest.values, direct.influence + rest.influence if both else None)
 
     def _checked(self, sample: WeightedSample) -> WeightedSample:
         return with_predictions(sample, self.name)
 
-    def _residuals(self, sample: WeightedSample) -> WeightedSample:
+    def residuals(self, sample: WeightedSample) -> WeightedSample:
+        """The sample with what the model leaves of the rewards."""
         predicted = with_predictions(sample, self.name)
         return predicted.with_reward(predicted.reward - predicted.predicted)

@@ -39,7 +39,8 @@ class KernelWIS:
         their range.
     per_feature, folds, rng
         How ``"cv"`` selects: one bandwidth for all features, one for each (True), or one for each shrunk towards that for all
-        (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, and their seed.
+        (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, fewer where there are fewer rows or groups,
+        and their seed.
     """
 
     bandwidth: Any = "cv"
@@ -106,11 +107,12 @@ class KernelWIS:
 
     def choose(self, sample: WeightedSample) -> BandwidthChoice:
         """The bandwidth it selects on ``sample``, and how."""
+        group = fold_groups(sample)
         shared: dict[str, Any] = {
-            "folds": self.folds,
+            "folds": min(self.folds, sample.n if group is None else np.unique(group).size),
             "kernel": self.kernel,
             "categorical": sample.categorical,
-            "group": fold_groups(sample),
+            "group": group,
             "mass": sample.mass,
             "rng": self.rng,
         }

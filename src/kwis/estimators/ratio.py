@@ -81,6 +81,7 @@ def ratio_estimate(
         n=sample.n,
         std_error=standard_error(influence, sample.group),
         effective_n=effective_size(statistics.applied[:, 0], sample.mass),
+        mean_weight=float(statistics.mean_weight[0]),
         isolation=statistics.isolation,
         influence=influence,
         leverage=leverage(statistics.applied[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
@@ -107,6 +108,7 @@ def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influenc
 class _Statistics:
     values: Floats
     applied: Floats
+    mean_weight: Floats
     influence: Floats
     isolation: float | None = None
 
@@ -134,7 +136,7 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
             if sample.mass is not None:
                 influence *= sample.mass[:, None]
             influence = np.ldexp(influence, scale, out=influence)
-        return _Statistics(np.ldexp(values, scale), applied.weight, influence, isolation)
+        return _Statistics(np.ldexp(values, scale), applied.weight, load / total, influence, isolation)
 
 
 def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:

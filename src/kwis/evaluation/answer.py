@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from kwis import _validation as check
 from kwis.evaluation.records import Change, Path, Ranking, Recommendation, Row, Segments, Settings
 from kwis.typing import Floats
 
@@ -87,7 +88,10 @@ class Evaluation:
 
     def recommendation(self, target: str | None = None, reward: str | None = None) -> Recommendation:
         """The recommendation for a target and a reward, the first of each unless named."""
-        wanted = (target or self.targets[0], reward or self.rewards[0])
+        wanted = (
+            self.targets[0] if target is None else check.one_of(target, "target", self.targets),
+            self.rewards[0] if reward is None else check.one_of(reward, "reward", self.rewards),
+        )
         return next(found for found in self.recommendations if (found.target, found.reward) == wanted)
 
     def table(self, reward: str | None = None) -> TextTable:

@@ -55,26 +55,23 @@ def verdicts_of(
     explained
         Share of the held-out variance that a model explains, by reward; None without models.
     """
-    value_of = {(one.target, one.reward, one.estimate.name): one.estimate.value for one in measured}
     found = []
     for one in measured:
-        normalised = value_of.get((one.target, one.reward, f"normalised-{one.estimate.name}"))
-        own = _caveats(one, weights[one.target], normalised, lone)
+        own = _caveats(one, weights[one.target], lone)
         found.append(combine(targets[one.target], *own, *_leaks((explained or {}).get(one.reward, 0.0))))
     return found
 
 
-def _caveats(one: Measured, weights: WeightDiagnostics, normalised: float | None, lone: float) -> Iterable[Verdict]:
+def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:
     name = one.estimate.name
     if name in ("vis", "truncated-vis", "doubly-robust") and weights.p_value < MEAN_P_VALUE:
         yield _careful(f"{name} does not divide by the mean weight, which is {weights.mean:.3g} instead of 1")
     if name in ("state-wis", "normalised-state-wis") and lone > OWN_CONTEXT:
         reason = f"{name} says little where {lone:.0%} of the rows have a context of their own: their weights cancel"
         yield Verdict(level="do not trust", reasons=(reason,))
-    if name == "kernel-wis" and normalised:
-        mean = one.estimate.value / normalised
-        if abs(mean - 1) >= APPLIED_MEAN:
-            yield _careful(f"kernel-wis applies weights that average {mean:.3g} instead of 1; normalised-kernel-wis divides by that")
+    applied = one.estimate.mean_weight
+    if name == "kernel-wis" and abs(applied - 1) >= APPLIED_MEAN:
+        yield _careful(f"kernel-wis applies weights that average {applied:.3g} instead of 1; normalised-kernel-wis divides by that")
     if name == "direct-method":
         yield _careful("direct-method takes the reward model for the truth, and so does its interval")
 

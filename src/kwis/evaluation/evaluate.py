@@ -30,6 +30,7 @@ from kwis.evaluation.roster import Roster
 from kwis.evaluation.segments import segments_by
 from kwis.evaluation.split import Split, splits_by
 from kwis.intervals import IntervalMethod
+from kwis.kernels import RBF
 from kwis.logged import LoggedBandit
 from kwis.outcome import PredictedRewards, predict_rewards
 from kwis.results import Verdict
@@ -218,8 +219,15 @@ class _Run:
             kernel = kernel_of(measured, target.name)
             # At an infinite bandwidth the map would be flat and show nothing.
             bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
-            sample, seed = policy.samples[0], self.ready.seed
-            found[target.name] = target_diagnostics(log, target, report, sample=sample, bandwidth=bandwidth, rng=seed)
+            found[target.name] = target_diagnostics(
+                log,
+                target,
+                report,
+                sample=policy.samples[0],
+                bandwidth=bandwidth,
+                kernel=RBF if kernel is None else kernel.kernel,
+                rng=self.ready.seed,
+            )
         return found
 
     def _verdicts(

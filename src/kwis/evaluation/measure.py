@@ -12,7 +12,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.errors import UnsupportedError
 from kwis.estimators.doubly_robust import DoublyRobust
-from kwis.estimators.kernel_wis import KernelWIS, fold_groups
+from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.resampling import resamples
 from kwis.estimators.wis import WIS
@@ -124,7 +124,7 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
 def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
     """The estimator with its bandwidth selected; ``chosen`` remembers selections, from the family after to the choice."""
     if isinstance(estimator, DoublyRobust):
-        return replace(estimator, weighting=_held(estimator.weighting, sample, subset, chosen))
+        return replace(estimator, weighting=_held(estimator.weighting, estimator.residuals(sample), subset, chosen))
     if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
         return estimator
     part = sample if subset is None else sample.take(subset)
@@ -132,7 +132,7 @@ def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: d
         return estimator.held(part)
     asked = family_of(estimator)
     if asked not in chosen:
-        chosen[asked] = selected(estimator, part)
+        chosen[asked] = estimator.choose(part)
     choice = chosen[asked]
     held = replace(estimator, bandwidth=choice.value)
     chosen[family_of(held)] = choice
@@ -163,13 +163,6 @@ def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any
         return {}
     bandwidth = family.bandwidth if np.ndim(family.bandwidth) == 0 else read_only(np.asarray(family.bandwidth))
     return {"bandwidth": bandwidth, "choice": chosen.get(family)}
-
-
-def selected(estimator: KernelWIS, sample: WeightedSample) -> BandwidthChoice:
-    """The choice that ``estimator`` makes on ``sample``, with fewer folds where there are fewer groups."""
-    group = fold_groups(sample)
-    folds = min(estimator.folds, sample.n if group is None else np.unique(group).size)
-    return replace(estimator, folds=folds).choose(sample)
 
 
 def resample(

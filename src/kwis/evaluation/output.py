@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = "kwis-evaluation/1"
 """Name and version of the JSON written; the version changes when a key goes or changes its meaning."""
 
-_PER_ROW = frozenset(("influence", "distribution"))
+_PER_ROW = frozenset(("influence", "leverage", "distribution"))
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 
 

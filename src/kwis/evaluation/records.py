@@ -13,7 +13,7 @@ from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
 if TYPE_CHECKING:
-    from kwis.diagnostics import TargetDiagnostics
+    pass
 
 LOGGING_POLICY = "logging policy"
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
@@ -264,5 +264,4 @@ class Settings:
     repair: str = "auto"
 
 
-Diagnostics = Mapping[str, "TargetDiagnostics"]
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

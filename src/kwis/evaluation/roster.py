@@ -32,7 +32,7 @@ class Roster:
         known = {one.name: one for one in _all(seed)}
         if asked is None:
             return cls(estimators=tuple(known.values()), all_that_apply=True)
-        entries = [asked] if isinstance(asked, str) or hasattr(asked, "estimate") else list(asked)
+        entries = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
         found = [_estimator(entry, known) for entry in entries]
         names = [one.name for one in found]
         if not names:
@@ -74,6 +74,8 @@ def _estimator(entry: Any, known: dict[str, Any]) -> Any:
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}{hint}")
         return known[entry]
+    if isinstance(entry, type) and hasattr(entry, "estimate"):
+        raise InputError(f"`estimators` must be names or estimators, got the class {entry.__name__}: did you mean {entry.__name__}()?")
     if not hasattr(entry, "estimate") or not isinstance(getattr(entry, "name", None), str):
         raise InputError(f"`estimators` must be names or estimators, got {type(entry).__name__}")
     return entry

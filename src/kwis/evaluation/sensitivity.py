@@ -25,6 +25,7 @@ from kwis.logged import LoggedBandit
 from kwis.smoothing.threads import engine
 from kwis.typing import Floats, Seed
 
+_ROUNDING = 1e-12
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log
 
 
@@ -49,9 +50,10 @@ def sensitivity(
         Which propensities are put in doubt: those that :func:`kwis.evaluate` uses with the same arguments.
     """
     check.one_of(repair, "repair", REPAIR_MODES)
-    factors = np.asarray(gamma, dtype=np.float64).ravel()
-    if not factors.size or not np.isfinite(factors).all() or (factors < 1).any():
+    factors = np.asarray(gamma).ravel()
+    if not factors.size or factors.dtype.kind not in "iuf" or not np.isfinite(factors).all() or (factors < 1).any():
         raise InputError(f"`gamma` must be finite numbers of at least 1, got {gamma!r}")
+    factors = factors.astype(np.float64)
     with engine():
         ready = prepare(log, target, propensity_model=propensity_model, rng=rng).repaired(repair)
     assert ready.log.propensity is not None
@@ -77,7 +79,7 @@ def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: 
         lows=read_only(ranges[:, 0]),
         highs=read_only(ranges[:, 1]),
         flip=flip,
-        words=_words(target, reward, value, baseline, flip),
+        words=_words(target, reward, value, baseline, None if box.equal(value, baseline) else flip),
     )
 
 
@@ -114,6 +116,10 @@ class Box:
         value += np.concatenate([np.cumsum((late * self.reward)[::-1])[::-1], [0.0]])
         return float(pick(value / load))
 
+    def equal(self, value: float, baseline: float) -> bool:
+        """Whether two values of the policy differ by nothing but the rounding of sums."""
+        return math.isclose(value, baseline, rel_tol=_ROUNDING, abs_tol=_ROUNDING * float(np.abs(self.reward).max()))
+
     def flip(self, value: float, baseline: float) -> float:
         """Smallest gamma whose range reaches ``baseline``, by bisection over its logarithm."""
 
@@ -121,7 +127,7 @@ class Box:
             low, high = self.range(gamma)
             return low <= baseline <= high
 
-        if value == baseline:
+        if self.equal(value, baseline):
             return 1.0
         if not reached(_LARGEST):
             return math.inf
@@ -132,11 +138,11 @@ class Box:
         return math.exp(high)
 
 
-def _words(target: str, reward: str, value: float, baseline: float, flip: float) -> str:
+def _words(target: str, reward: str, value: float, baseline: float, flip: float | None) -> str:
+    if flip is None:
+        return f"{target} and the logging policy are estimated equal on {reward} ({value:.4g})"
     side = "better" if value > baseline else "worse"
     said = f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against {baseline:.4g})"
-    if value == baseline:
-        return f"{target} and the logging policy are estimated equal on {reward} ({value:.4g})"
     if math.isinf(flip):
         return f"{said}, and no error in the odds of the propensities would turn that"
     return f"{said}; propensities whose odds are wrong by a factor of {flip:.3g} could turn that"

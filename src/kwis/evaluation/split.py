@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,15 @@ class Split:
 def splits_by(log: LoggedBandit, by: Any) -> tuple[Split, ...]:
     """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may also stand alone."""
     alone = isinstance(by, str) or (isinstance(by, tuple) and by and all(isinstance(name, str) for name in by))
-    wanted = [by] if alone else list(by)
-    return tuple(split(log, (columns,) if isinstance(columns, str) else tuple(columns)) for columns in wanted)
+    wanted = [by] if alone or not isinstance(by, Iterable) else list(by)
+    return tuple(split(log, _combination(columns)) for columns in wanted)
+
+
+def _combination(columns: Any) -> tuple[str, ...]:
+    names = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"`by` must be names of columns, or tuples of them, got {columns!r}")
+    return tuple(names)
 
 
 def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
@@ -54,6 +61,8 @@ def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
     largest = np.argsort(-sizes, kind="stable")
     kept = np.sort(largest[sizes[largest] >= LEAST_ROWS][:MOST_SEGMENTS])
     names = " and ".join(f"`{name}`" for name in columns)
+    if not kept.size and not sizes.any():
+        raise InputError(f"`by` must make segments of several groups, and every one by {names} has a single group")
     if not kept.size:
         raise InputError(f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has {sizes.max()}")
     gone, rows = len(members) - kept.size, sum(part.size for part in members) - int(sizes[kept].sum())

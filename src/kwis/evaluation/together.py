@@ -24,7 +24,6 @@ from kwis.estimators.influence import standard_error
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.ratio import Rule, leverage
 from kwis.estimators.state_wis import StateWIS
-from kwis.outcome.sample import with_predictions
 from kwis.results import Estimate
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, balanced, effective_size, safe_ratio
@@ -54,10 +53,7 @@ class Job:
 
     @property
     def reward(self) -> Floats:
-        if isinstance(self.estimator, DoublyRobust):
-            predicted = with_predictions(self.sample, self.estimator.name)
-            return predicted.reward - predicted.predicted
-        return self.sample.reward
+        return self.estimator.residuals(self.sample).reward if isinstance(self.estimator, DoublyRobust) else self.sample.reward
 
 
 def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
@@ -87,12 +83,14 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
                 n=sample.n,
                 std_error=standard_error(influence, sample.group),
                 effective_n=effective,
+                mean_weight=float(load / total),
                 isolation=isolation,
                 influence=influence,
                 leverage=leverage(v[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
             )
 
-        return [_with_direct(job, one(job, j)) for job, j in zip(jobs, place, strict=True)]
+        found = [(job, one(job, j)) for job, j in zip(jobs, place, strict=True)]
+        return [job.estimator.corrected(job.sample, rest) if isinstance(job.estimator, DoublyRobust) else rest for job, rest in found]
 
 
 def _columns(jobs: Sequence[Job]) -> tuple[Floats, list[int], list[int]]:
@@ -112,17 +110,6 @@ def _columns(jobs: Sequence[Job]) -> tuple[Floats, list[int], list[int]]:
     scales = [int(np.frexp(np.abs(reward).max())[1]) for reward in rewards]
     scaled = [np.ldexp(reward, -scale) for reward, scale in zip(rewards, scales, strict=True)]
     return np.stack([*scaled, np.ones(jobs[0].sample.n)], axis=1), scales, place
-
-
-def _with_direct(job: Job, rest: Estimate) -> Estimate:
-    if not isinstance(job.estimator, DoublyRobust):
-        return rest
-    direct = DirectMethod().estimate(job.sample)
-    assert direct.influence is not None
-    assert rest.influence is not None
-    influence = read_only(direct.influence + rest.influence)
-    error = standard_error(influence, job.sample.group)
-    return replace(rest, name=job.estimator.name, value=direct.value + rest.value, std_error=error, influence=influence)
 
 
 def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:

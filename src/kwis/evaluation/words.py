@@ -119,20 +119,24 @@ def _outcome(report: PropensityReport) -> str:
 
 
 def _trust_lines(evaluation: Evaluation) -> Iterable[str]:
-    """Verdict of each target; those with the same reasons share a line."""
+    """Verdict on each recommended estimate; those with the same reasons share a line."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for target, found in evaluation.diagnostics.items():
-        groups.setdefault((found.verdict.level, found.verdict.reasons), []).append(target)
-    for (level, reasons), targets in groups.items():
-        yield f"  {', '.join(targets)}: {level}"
+    for found in evaluation.recommendations:
+        verdict = found.row.verdict
+        groups.setdefault((verdict.level, verdict.reasons), []).append(_subject(evaluation, found))
+    for (level, reasons), subjects in groups.items():
+        yield f"  {', '.join(subjects)}: {level}"
         yield from (wrapped(reason, "    - ") for reason in reasons)
+
+
+def _subject(evaluation: Evaluation, found: Recommendation) -> str:
+    return found.target if len(evaluation.rewards) == 1 else f"{found.target} ({found.reward})"
 
 
 def _reason_lines(evaluation: Evaluation) -> Iterable[str]:
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for found in evaluation.recommendations:
-        name = found.target if len(evaluation.rewards) == 1 else f"{found.target} ({found.reward})"
-        groups.setdefault((found.row.estimator, found.why), []).append(name)
+        groups.setdefault((found.row.estimator, found.why), []).append(_subject(evaluation, found))
     for (estimator, why), names in groups.items():
         every = len(names) == len(evaluation.recommendations)
         yield f"  {estimator}" + ("" if every else f" for {', '.join(names)}")

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from kwis.errors import UnsupportedError
+from kwis.estimators.influence import draw_sums
 from kwis.logged import LoggedBandit
 from kwis.propensity.estimate import EstimatedPropensity
 from kwis.propensity.reliability import Reliability, reliability
@@ -174,11 +175,7 @@ def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     if len(kept) < 2:
         return None
     kept = kept[kept != kept[np.argmax(expected[kept])]]  # the surpluses of all actions sum to 0
-    sums = surplus[:, kept]
-    if log.group is not None:
-        grouped = np.zeros((int(log.group.max()) + 1, len(kept)))
-        np.add.at(grouped, log.group, sums)
-        sums = grouped
+    sums = draw_sums(surplus[:, kept], log.group)
     total, covariance = sums.sum(axis=0), sums.T @ sums
     statistic = total @ np.linalg.pinv(covariance, hermitian=True) @ total
     return float(chi2.sf(statistic, np.linalg.matrix_rank(covariance, hermitian=True)))

@@ -130,7 +130,7 @@ def described(chosen: Chosen | None, *, repaired: bool, fitted: Fitted | None = 
         return RepairModel(kept=True, terms=(), p_value=1.0, log_loss_before=nothing, log_loss_after=nothing, scale=1.0, note=note)
     losses = f"held-out log loss {chosen.before:.4g} as given, {chosen.after:.4g} "
     if not repaired:
-        note = f"propensities were kept as given: the logged actions agree with them ({losses}with the best repair)"
+        note = f"propensities were kept as given: no repair makes held-out actions enough likelier ({losses}with the best repair)"
     else:
         note = f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as repaired)"
     return RepairModel(

@@ -190,6 +190,10 @@ class _PoolStep(_Step):
     share: float
     chosen: Chosen
 
+    def used(self, when: When) -> bool:
+        """As of any step; where the given ones have the whole share there is none."""
+        return self.share < 1.0 and _Step.used(self, when)
+
 
 def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     part, weight = splits.rows, splits.rows.weight
@@ -276,7 +280,7 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
 
 def _sentence(levelled: bool, pooled: bool, before: float, after: float) -> str:
     if not (levelled or pooled):
-        return f"propensities were kept as given: the logged actions agree with them (held-out log loss {before:.4g})"
+        return f"propensities were kept as given: no repair makes held-out actions enough likelier (held-out log loss {before:.4g})"
     ways = ("their mean inverse around each context",) * levelled + ("a pool with those from the context",) * pooled
     # Factors around contexts do not make a distribution, whose log loss would mean something.
     losses = "" if levelled else f" (held-out log loss {before:.4g} as given, {after:.4g} as repaired)"

@@ -35,7 +35,7 @@ class RepairSummary:
     Attributes
     ----------
     kept
-        True if nothing was found wrong, so that they are as given.
+        True if they are as given: nothing was found wrong, or nothing that a repair would mend.
     terms
         What the repair depends on, as in :class:`~kwis.propensity.repair.RepairModel`, or in
         :class:`~kwis.propensity.repair.LoggedRepairModel` where only the logged action's propensity is known.
