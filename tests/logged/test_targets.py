@@ -237,7 +237,7 @@ def test_weights_are_ratios_of_probabilities(log: LoggedBandit) -> None:
     np.testing.assert_array_equal(sample.reward, log["revenue"])
     np.testing.assert_array_equal(sample.context, log.context)
     assert sample.categorical == log.categorical
-    with pytest.raises(InputError, match=r"^`reward` must be one of click, revenue, got 'visits'$"):
+    with pytest.raises(InputError, match=r"^`reward` must be one of click, revenue, or its number, got 'visits'$"):
         weigh(log, resolve_target(log, "p_new"), "visits")
 
 
