@@ -33,8 +33,9 @@ def numbers_in(column: Column, name: str, role: str) -> Floats:
     if not np.isfinite(values).all():
         if np.isnan(values).all():
             raise InputError(f"{said} must hold numbers, got no value in any row")
-        row = int(np.argmin(np.isfinite(values)))
-        raise InputError(f"{said} must be finite, got {values[row]} at row {row}")
+        bad = np.flatnonzero(~np.isfinite(values))
+        more = "" if bad.size == 1 else f" and no number in {bad.size - 1:,} more"
+        raise InputError(f"{said} must be finite, got {values[bad[0]]} at row {bad[0]}{more}")
     return values
 
 

@@ -45,8 +45,8 @@ class LoggedBandit:
         Every raw column of the source, for targets, segments and policies that are functions.
     notes
         Sentences on what was done to the source, to be shown beside any result.
-    context_columns
-        Raw columns that the context was made from.
+    context_columns, context_named
+        Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
         Row numbers of the source, kept by :meth:`take`.
     """
@@ -68,6 +68,7 @@ class LoggedBandit:
     logger_names: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
+    context_named: bool = True
 
     def __len__(self) -> int:
         return int(self.action.shape[0])

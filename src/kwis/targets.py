@@ -32,7 +32,7 @@ from kwis._validation import read_only
 from kwis.classifiers import predicted
 from kwis.columns import Column, Label
 from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, proper_family, sums_to_one
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError, KwisError, KwisWarning
 from kwis.logged import LoggedBandit
 from kwis.policies import (
     ChosenColumn,
@@ -100,8 +100,19 @@ def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> T
         return _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
     if callable(target):
         label = name or str(getattr(target, "__name__", "function"))
-        return _from_array(log, target(log), label, f"function {label}")
+        return _from_array(log, _called(target, log, label), label, f"function {label}")
     return _from_array(log, target, name or "target", "array")
+
+
+def _called(target: Any, log: LoggedBandit, name: str) -> Any:
+    """What a function makes of the log; it is given all rows at once, which those written for one row do not expect."""
+    try:
+        return target(log)
+    except KwisError:
+        raise
+    except Exception as trouble:
+        said = f"`target` must be a function of the whole log, log[name] being a column: {name} ended in {type(trouble).__name__}"
+        raise InputError(f"{said} ({trouble})") from trouble
 
 
 def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:

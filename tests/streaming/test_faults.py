@@ -163,7 +163,9 @@ def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:
 
 def test_what_cannot_be_scanned_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("a,b\n1,2\n")
-    refused(f"`source` must be Parquet files, got {str(tmp_path / 'log.csv')!r}", str(tmp_path / "log.csv"))
+    refused(
+        f"`source` must be Parquet files, got {str(tmp_path / 'log.csv')!r}; kwis.read_log reads other files", str(tmp_path / "log.csv")
+    )
     refused("`source` must be Parquet files, or Arrow tables and record batches, got int", [1, 2])
     refused("`source` must have rows, got none", [table(N).slice(0, 0)])
     refused("`target` must be a column or one column per action for a log that is scanned, got function", folder, lambda log: log)

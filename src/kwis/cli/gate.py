@@ -47,7 +47,13 @@ class Trust(StrEnum):
 
 FailBelow = Annotated[
     float | None,
-    typer.Option("--fail-below", metavar="NUMBER", rich_help_panel=_PANEL, show_default=False, help="Fail if any target is below it."),
+    typer.Option(
+        "--fail-below",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Fail if any target is below it in the first reward.",
+    ),
 ]
 UsingOption = Annotated[Using, typer.Option("--using", rich_help_panel=_PANEL, help="Which end of the recommended interval is compared.")]
 OfOption = Annotated[

@@ -187,7 +187,7 @@ def beyond(
         Path | None, typer.Option("--out", "-o", metavar="FILE", show_default=False, help="Also the whole story, as Markdown.")
     ] = None,
 ) -> None:
-    """Say what was aimed for past the paper and what the stored results show. Exits with 1 if anything was missed."""
+    """Say what was aimed for past the paper and what the stored results show. Exits with 1 if a goal was missed, not for a question."""
     with clear_errors():
         from kwis.paper.beyond.checks import REPORTED, goals
         from kwis.paper.beyond.page import as_page
@@ -196,9 +196,10 @@ def beyond(
         found = goals(results)
         if out is not None:
             out.write_text(as_page(results), encoding="utf-8")
-    words = {True: "yes", False: "NO", None: "–"}
     for goal in found:
-        print(f"{goal.number:<3} {words[goal.met]:<4} {goal.name}: {goal.figures}")
+        missed = "no" if goal.number == REPORTED else "NO"
+        word = {True: "yes", False: missed, None: "–"}[goal.met]
+        print(f"{goal.number:<3} {word:<4} {goal.name}: {goal.figures}")
     if any(goal.met is False and goal.number != REPORTED for goal in found):
         raise typer.Exit(GATE_FAILED)
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.words import decimals, number, signed, span, wrapped
+from kwis.evaluation.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def show_log(console: Console, log: LoggedBandit | ScannedLog, source: str) -> N
 
 def show_answer(console: Console, evaluation: Evaluation) -> None:
     """The answer in words, verdicts in colour."""
-    for line in repr(evaluation).splitlines():
+    for line in answer_in_words(evaluation).splitlines():
         text = Text(line)
         for verdict, colour in _COLOURS.items():
             if line.endswith(f": {verdict}"):
@@ -65,6 +65,7 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
             previous = row.target
         console.print("", layout.table)
     console.print(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows")
+    _points(console, _further_reasons(evaluation), "- ")
 
 
 def show_segments(console: Console, found: Segments, level: float) -> None:
@@ -158,9 +159,9 @@ def show_ranking(console: Console, ranking: Ranking, level: float) -> None:
 def show_trust(console: Console, evaluation: Evaluation) -> None:
     """Verdicts and notes in words."""
     console.print(Text("Can it be trusted?", style="bold"))
-    for target, found in evaluation.diagnostics.items():
-        console.print(Text.assemble(f"  {target}: ", coloured(found.verdict.level)))
-        _points(console, found.verdict.reasons)
+    for (level, reasons), subjects in trust_of(evaluation).items():
+        console.print(Text.assemble(f"  {', '.join(subjects)}: ", coloured(level)))
+        _points(console, reasons)
     if evaluation.notes:
         console.print(Text("Notes", style="bold"))
         _points(console, evaluation.notes)
@@ -184,9 +185,16 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
         _points(console, [*findings, *report.notes])
 
 
-def _points(console: Console, sentences: Iterable[str]) -> None:
+def _further_reasons(evaluation: Evaluation) -> list[str]:
+    """What speaks against estimates that are not recommended, beyond what the answer has said."""
+    said = {reason for found in evaluation.recommendations for reason in found.row.verdict.reasons}
+    every = (reason for row in evaluation.rows for reason in row.verdict.reasons)
+    return [reason for reason in dict.fromkeys(every) if reason not in said]
+
+
+def _points(console: Console, sentences: Iterable[str], indent: str = "    - ") -> None:
     for sentence in sentences:
-        console.print(wrapped(sentence, "    - "), soft_wrap=True)
+        console.print(wrapped(sentence, indent), soft_wrap=True)
 
 
 def coloured(verdict: str) -> Text:

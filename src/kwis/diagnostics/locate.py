@@ -13,6 +13,7 @@ from kwis.diagnostics.family import Family
 from kwis.diagnostics.records import MeanTest
 from kwis.typing import Floats
 
+REST = "the rest of "
 _MOST_PLACES = 4
 _MOST_CANDIDATES = 8
 _MOST_WITNESSES = 60
@@ -34,7 +35,7 @@ def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, leve
         worst = _strongest(current, choice, left, level)
         if worst is not None:
             whole = worst.n == tests.regions[choice].n
-            found.append(worst if whole else replace(worst, region=f"the rest of {worst.region}"))
+            found.append(worst if whole else replace(worst, region=f"{REST}{worst.region}"))
         left = left.without(left.regions[choice].rows)
         current = left.judged(smallest)
     complete = _worst(current, level) == 0

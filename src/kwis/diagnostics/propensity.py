@@ -24,7 +24,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.diagnostics.family import Family, Subject, pairs_of, smallest_by_chance
-from kwis.diagnostics.locate import located
+from kwis.diagnostics.locate import REST, located
 from kwis.diagnostics.records import MeanTest, PropensityReport
 from kwis.diagnostics.regions import EVERYWHERE, regions_of
 from kwis.diagnostics.verdict import propensity_verdict
@@ -97,11 +97,11 @@ def _failures(family: Family, tests: Sequence[MeanTest], smallest: Floats, level
         return located(family.part(chosen), tuple(tests[i] for i in chosen), smallest, level) if chosen else ()
 
     alone = found([i for i, test in enumerate(tests) if not _is_of(test, targets)])
-    known = {test.region for test in alone}
+    known = {test.region.removeprefix(REST) for test in alone}
     if EVERYWHERE in known:
         return alone
     own = [test for name in targets for test in found([i for i, test in enumerate(tests) if _is_of(test, [name])])]
-    return (*alone, *(test for test in own if test.region not in known))
+    return (*alone, *(test for test in own if test.region.removeprefix(REST) not in known))
 
 
 def _is_of(test: MeanTest, targets: Sequence[str]) -> bool:

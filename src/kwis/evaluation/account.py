@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
+from kwis.diagnostics import Drift
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
@@ -21,12 +22,18 @@ def few_rows(n: int) -> str | None:
 
 
 def notes_of(
-    ready: Ready, roster: Roster, predictions: Sequence[PredictedRewards], intervals: Intervals, paths: Sequence[Path]
+    ready: Ready,
+    roster: Roster,
+    predictions: Sequence[PredictedRewards],
+    intervals: Intervals,
+    paths: Sequence[Path],
+    change: Drift | None,
 ) -> tuple[str, ...]:
     """What was done to the log and decided on the way, in sentences."""
     return (
         *ready.as_given().log.notes,  # what repair did has a place of its own
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
+        *([] if change is None else change.findings),
         *(made.note for made in predictions),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),

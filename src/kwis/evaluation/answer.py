@@ -124,4 +124,4 @@ class Evaluation:
     def __repr__(self) -> str:
         from kwis.evaluation.words import answer_in_words
 
-        return answer_in_words(self)
+        return "\n\n".join([answer_in_words(self), *map(repr, self.segments)])

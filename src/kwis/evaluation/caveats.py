@@ -12,6 +12,12 @@ estimator                                verdict        when
 ``direct-method``                        with care      always: its interval takes the model for the truth
 all of a reward                          with care      its model explains over 98 % of the held-out variance:
                                                         the context may know what came after the action
+..                                       with care      its mean changed over time (p below 0.1 %) and the actions
+                                                        did not
+..                                       with care      fewer than ten differ from the usual one
+..                                       do not trust   all are the same
+everything                               with care      every row occurs equally often, and more than once, though
+                                                        no column says which belong together
 =======================================  =============  ==============================================
 """
 
@@ -21,9 +27,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.diagnostics import WeightDiagnostics, combine
+from kwis.diagnostics import Drift, WeightDiagnostics, combine
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
+from kwis.logged import LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
 
@@ -31,6 +38,8 @@ MEAN_P_VALUE = 0.01
 OWN_CONTEXT = 0.5
 APPLIED_MEAN = 0.02
 MOST_EXPLAINED = 0.98
+FEW_OTHERS = 10
+CHANGED = 0.001
 
 
 def lone_share(context: Floats) -> float:
@@ -44,7 +53,7 @@ def verdicts_of(
     targets: Mapping[str, Verdict],
     weights: Mapping[str, WeightDiagnostics],
     lone: float,
-    explained: Mapping[str, float] | None = None,
+    rewards: Mapping[str, Sequence[Verdict]] | None = None,
 ) -> list[Verdict]:
     """Verdict on every estimate: that on its target, and its own caveats.
 
@@ -52,14 +61,67 @@ def verdicts_of(
     ----------
     lone
         Share of the rows whose context no other row has.
-    explained
-        Share of the held-out variance that a model explains, by reward; None without models.
+    rewards
+        What speaks against every estimate of a reward, see :func:`about_rewards`.
     """
     found = []
     for one in measured:
         own = _caveats(one, weights[one.target], lone)
-        found.append(combine(targets[one.target], *own, *_leaks((explained or {}).get(one.reward, 0.0))))
+        found.append(combine(targets[one.target], *own, *(rewards or {}).get(one.reward, ())))
     return found
+
+
+def about_rewards(log: LoggedBandit, explained: Mapping[str, float], change: Drift | None) -> dict[str, tuple[Verdict, ...]]:
+    """What speaks against every estimate of a reward, by reward.
+
+    Parameters
+    ----------
+    explained
+        Share of the held-out variance that a model explains, where there is one.
+    """
+    copies = tuple(_copies(log))
+    return {
+        name: (*copies, *_rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(change, name))
+        for j, name in enumerate(log.reward_names)
+    }
+
+
+def _rare(reward: Floats) -> Iterable[Verdict]:
+    values, counts = np.unique(reward, return_counts=True)
+    usual, n = values[counts.argmax()], reward.size
+    others = n - int(counts.max())
+    if not others:
+        reason = f"every logged reward is {usual:g}, so that the log tells nothing about others"
+        yield Verdict(level="do not trust", reasons=(reason,))
+    elif others < FEW_OTHERS and others < n / 2:
+        yield _careful(f"only {others} of {n:,} logged rewards differ from {usual:g}")
+
+
+def _history(change: Drift | None, reward: str) -> Iterable[Verdict]:
+    """Rewards that changed though actions did not; where both did, the one may have come of the other."""
+    if change is None or change.by != "time" or change.reward_name != reward:
+        return
+    if change.reward_p_value < CHANGED and not change.action_p_value < CHANGED:
+        yield _careful(f"mean {reward} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
+
+
+def _copies(log: LoggedBandit) -> Iterable[Verdict]:
+    times = 1 if log.group is not None else repeats(log)
+    if times > 1:
+        yield _careful(f"every row occurs {times} times: if they are copies of one decision, intervals are too short")
+
+
+def repeats(log: LoggedBandit) -> int:
+    """How often every row occurs, the same for all; 1 where they differ in that, or are but a handful of different rows."""
+    assert log.propensity is not None
+    codes, counts = np.zeros(len(log), dtype=np.int64), np.array([len(log)])
+    for column in (log.propensity, *log.reward.T, log.action, *log.context.T, *([] if log.time is None else [log.time])):
+        levels, own = np.unique(column, return_inverse=True)
+        codes = np.unique(codes * levels.size + own, return_inverse=True)[1]
+        counts = np.bincount(codes)
+        if counts.min() == 1:
+            return 1
+    return int(counts[0]) if counts.size >= FEW_OTHERS and np.ptp(counts) == 0 else 1
 
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:

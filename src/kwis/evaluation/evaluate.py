@@ -11,12 +11,12 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, target_diagnostics
+from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, drift, target_diagnostics
 from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
-from kwis.evaluation.caveats import lone_share, verdicts_of
+from kwis.evaluation.caveats import about_rewards, lone_share, verdicts_of
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
@@ -161,7 +161,8 @@ class _Run:
         picks = self._picks(measured, report, predictions)
         chosen = {key: found.name for key, found in picks.items()}
         self.steps("comparing policies")
-        verdicts = self._verdicts(measured, diagnostics, predictions)
+        change = drift(ready.log)
+        verdicts = self._verdicts(measured, diagnostics, predictions, change)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
         changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
@@ -179,9 +180,9 @@ class _Run:
             rankings=rankings_of(entries, logging, rows, chosen, intervals),
             paths=paths,
             segments=segments,
-            drift=drift(ready.log),
+            drift=change,
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
-            notes=notes_of(ready, self.roster, predictions, intervals, paths),
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, change),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
         )
         self.steps("done")
@@ -231,20 +232,28 @@ class _Run:
         return found
 
     def _verdicts(
-        self, measured: Sequence[Measured], diagnostics: Mapping[str, TargetDiagnostics], predictions: Sequence[PredictedRewards]
+        self,
+        measured: Sequence[Measured],
+        diagnostics: Mapping[str, TargetDiagnostics],
+        predictions: Sequence[PredictedRewards],
+        change: Drift | None,
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        explained = {made.reward: made.explained for made in predictions}
-        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), explained)
+        log, explained = self.ready.as_given().log, {made.reward: made.explained for made in predictions}
+        return verdicts_of(measured, targets, weights, lone_share(log.context), about_rewards(log, explained, change))
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
-        alone = {(one.target, one.reward): one.estimate.isolation for one in measured if one.estimate.name.endswith(NEAR)}
-        picks = std_errors_of(measured).items()
-        return {key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended) for key, found in picks}
+        near = {(one.target, one.reward): one.estimate for one in measured if one.estimate.name.endswith(NEAR)}
+        alone = {key: one.isolation for key, one in near.items()}
+        flat = {key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()}
+        return {
+            key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended, flat=key in flat)
+            for key, found in std_errors_of(measured).items()
+        }
 
     def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
         found: list[Path] = []

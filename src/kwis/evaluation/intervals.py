@@ -26,6 +26,7 @@ from kwis.typing import Floats, Ints
 from kwis.weights import WeightedSample
 
 _STUDENT = StudentInterval()
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,7 +89,8 @@ class Intervals:
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
         apart = difference_of(a.estimate, b.estimate, estimator.name)
-        return _bounded(_within_reach(self._interval(estimator, pair, apart, drawn, a.estimator, repair_error(a, b)), a, b))
+        found = self._interval(estimator, pair, apart, drawn, a.estimator, repair_error(a, b))
+        return _bounded(_without_rounding(_within_reach(found, a, b), max(abs(a.estimate.value), abs(b.estimate.value))))
 
     def _estimator(self, one: Measured) -> Any:
         return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
@@ -148,6 +150,12 @@ def _within_reach(interval: Interval, a: Measured, b: Measured) -> Interval:
     reach = float(np.ptp(a.sample.reward))
     low, value, high = (min(max(end, -reach), reach) for end in (interval.low, interval.value, interval.high))
     return replace(interval, low=low, value=value, high=high)
+
+
+def _without_rounding(interval: Interval, largest: float) -> Interval:
+    """No difference at all where all there is may come from the rounding of values up to ``largest``."""
+    nothing = max(abs(interval.low), abs(interval.value), abs(interval.high)) <= _ROUNDING * largest
+    return replace(interval, low=0.0, value=0.0, high=0.0) if nothing else interval
 
 
 def repair_error(a: Measured, b: Measured | None = None) -> float:

@@ -84,6 +84,8 @@ def pick(
     isolation: float | None = None,
     explained: float | None = None,
     mended: Mended | None = None,
+    *,
+    flat: bool = False,
 ) -> Pick:
     """Choose among the estimators that were computed.
 
@@ -99,13 +101,15 @@ def pick(
         Share of the held-out variance of the reward that its model explains; None without a model.
     mended
         What became of logged propensities that were tested for repair.
+    flat
+        Whether the bandwidth is infinite, so that everyone is everyone's neighbour.
     """
     near = has_neighbours(isolation)
     name = recommended(std_errors, near=near)
     others = {other: error for other, error in std_errors.items() if other != name}
     runner_up = recommended(others, near=not near) if others else None
     doubts = tuple(_doubts(report) if mended is None or mended.found.kept else _repaired_doubts(mended))
-    return Pick(name=name, runner_up=runner_up, why=(*doubts, *_reasons(name, isolation, explained, std_errors)))
+    return Pick(name=name, runner_up=runner_up, why=(*doubts, *_reasons(name, isolation, explained, std_errors, flat)))
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
@@ -127,9 +131,11 @@ def _repaired_doubts(mended: Mended) -> Iterable[str]:
     yield f"{'they' if found else 'the propensities'} were repaired from the logged actions{left}"
 
 
-def _reasons(name: str, isolation: float | None, explained: float | None, std_errors: Mapping[str, float]) -> Iterable[str]:
+def _reasons(name: str, isolation: float | None, explained: float | None, std_errors: Mapping[str, float], flat: bool) -> Iterable[str]:
     weighting = name.removeprefix(modelled(""))
-    if weighting == NEAR and has_neighbours(isolation):
+    if weighting == NEAR and flat:
+        yield "weights do not depend on the context, by cross-validation, so one normaliser serves all rows, as in wis"
+    elif weighting == NEAR and has_neighbours(isolation):
         yield "weights are normalised around each context, which undoes errors that neighbouring contexts share"
     elif weighting == WHOLE and isolation is not None:
         yield f"rows make up {isolation:.0%} of the weight around them: too few neighbours, so one normaliser serves all rows"

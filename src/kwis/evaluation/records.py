@@ -13,7 +13,7 @@ from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
 if TYPE_CHECKING:
-    pass
+    from kwis.evaluation.table import TextTable
 
 LOGGING_POLICY = "logging policy"
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
@@ -165,13 +165,22 @@ class Segment:
         return ", ".join(f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Segments:
-    """All segments by the same columns; the simultaneous intervals of their changes hold together."""
+    """All segments by the same columns; the simultaneous intervals of their changes hold together. It prints as a table."""
 
     columns: tuple[str, ...]
     segments: tuple[Segment, ...]
     notes: tuple[str, ...] = ()
+
+    def table(self) -> TextTable:
+        """One line per segment, policy and reward."""
+        from kwis.evaluation.table import segment_table
+
+        return segment_table(self)
+
+    def __repr__(self) -> str:
+        return str(self.table())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

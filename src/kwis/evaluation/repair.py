@@ -89,14 +89,17 @@ def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, s
     when: Literal["always", "helpful", "convincing"] = "always" if mode == "always" else "helpful" if report.contradicted else "convincing"
     found = repair_propensities(log, when=when, rng=seed)
     made = found.attach(log)
-    after = report if found.kept else _after(propensity_report(made, targets), report, found)
+    after = report if found.kept else _after(propensity_report(made, targets), report, found, log.context_named)
     return Mended(log=made, report=after, given=log, given_report=report, found=found)
 
 
-def _after(after: PropensityReport, before: PropensityReport, found: RepairedPropensity) -> PropensityReport:
-    """Tests of repaired propensities, which are never beyond doubt."""
+def _after(after: PropensityReport, before: PropensityReport, found: RepairedPropensity, context_named: bool) -> PropensityReport:
+    """Tests of repaired propensities, which are never beyond doubt; least of all if they may have been repaired from an outcome."""
     reason = f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing that the log does not show"
     doubt = Verdict(level="with care", reasons=(reason,))
+    if not context_named:
+        reason = "no context was named, and a column decided after the action makes right propensities look wrong: name the context"
+        doubt = combine(doubt, Verdict(level="do not trust", reasons=(reason,)))
     targets = {name: combine(doubt, own) for name, own in after.targets.items()}
     return replace(after, verdict=combine(doubt, after.verdict), targets=targets)
 

@@ -145,4 +145,4 @@ def _words(target: str, reward: str, value: float, baseline: float, flip: float 
     said = f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against {baseline:.4g})"
     if math.isinf(flip):
         return f"{said}, and no error in the odds of the propensities would turn that"
-    return f"{said}; propensities whose odds are wrong by a factor of {flip:.3g} could turn that"
+    return f"{said}; propensities whose odds are wrong by a factor of {flip:.4g} could turn that"

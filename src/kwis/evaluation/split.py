@@ -66,7 +66,8 @@ def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
     if not kept.size:
         raise InputError(f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has {sizes.max()}")
     gone, rows = len(members) - kept.size, sum(part.size for part in members) - int(sizes[kept].sum())
-    note = f"{gone} segments by {names} with {rows:,} rows are not shown: each has under {LEAST_ROWS} rows, or is not among the largest"
+    what = f"1 segment by {names} with {rows:,} rows is" if gone == 1 else f"{gone} segments by {names} with {rows:,} rows are"
+    note = f"{what} not shown: too few rows (under {LEAST_ROWS}), a single group, or not among the largest"
     return Split(
         columns=columns,
         labels=tuple(tuple(levels[key] for key, (_, levels) in zip(keys[code], parts, strict=True)) for code in kept),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.evaluation.words import decimals, number, signed, span, wrapped
 
 if TYPE_CHECKING:
     from kwis.evaluation.answer import Evaluation
+    from kwis.results import Interval
 
 _GAP = "  "
 
@@ -80,6 +81,40 @@ def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
     )
 
 
+def segment_table(found: Segments) -> TextTable:
+    """Recommended estimates in every segment, with changes whose intervals hold for all segments at once."""
+    rows = [(segment, row) for segment in found.segments for row in segment.rows]
+    level = f"{rows[0][1].interval.level:.0%}"
+    header = ("segment", "rows", "policy", "reward", "value", f"{level} interval", "change", f"{level} of change", "verdict")
+    return TextTable(
+        header=header,
+        numeric=frozenset(header[1:2] + header[4:8]),
+        blocks=((f"by {', '.join(found.columns)}", tuple(_segment_row(segment, row) for segment, row in rows)),),
+        footer=("intervals of changes hold for all segments at once", *(wrapped(note, "- ") for note in found.notes)),
+    )
+
+
+def _segment_row(segment: Segment, row: Row) -> tuple[str, ...]:
+    digits = decimals(each.interval.width for each in segment.rows if each.reward == row.reward)
+    changes = [each for each in segment.changes if (each.target, each.reward) == (row.target, row.reward)]
+    difference = [_difference(each.interval.value, each.simultaneous, digits) for each in changes] or [("", "")]
+    first = row is segment.rows[0]
+    return (
+        ", ".join(segment.values) if first else "",
+        f"{segment.n:,}" if first else "",
+        row.target,
+        row.reward,
+        number(row.estimate.value, digits),
+        span(row.interval, digits),
+        *difference[0],
+        row.verdict.level,
+    )
+
+
+def _difference(value: float, ends: Interval, digits: int) -> tuple[str, str]:
+    return signed(value, digits), f"{signed(ends.low, digits)} to {signed(ends.high, digits)}"
+
+
 def _rows(evaluation: Evaluation, reward: str) -> Iterable[tuple[str, ...]]:
     rows = [row for row in evaluation.rows if row.reward == reward]
     against = {
@@ -95,10 +130,7 @@ def _rows(evaluation: Evaluation, reward: str) -> Iterable[tuple[str, ...]]:
 
 
 def _row(row: Row, change: Change | None, digits: int, name: str) -> tuple[str, ...]:
-    difference = ("", "")
-    if change is not None:
-        ends = change.interval
-        difference = (signed(ends.value, digits), f"{signed(ends.low, digits)} to {signed(ends.high, digits)}")
+    difference = ("", "") if change is None else _difference(change.interval.value, change.interval, digits)
     mark = "* " if row.recommended and change is not None else "  "
     return (
         name,

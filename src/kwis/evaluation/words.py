@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 from kwis.evaluation.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kwis.evaluation.answer import Evaluation
 
 _WIDTH = 110
+Key = TypeVar("Key", bound=Hashable)
 
 
 def decimals(widths: Iterable[float]) -> int:
@@ -102,6 +103,9 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
 def _repair_lines(evaluation: Evaluation) -> Iterable[str]:
     """What repair did to propensities and estimates, where there was one."""
     repair = evaluation.repair
+    if repair is not None and repair.kept and evaluation.propensity.wrong:
+        yield from ("", "Propensities fail their tests and were not repaired")
+        yield wrapped(repair.note, "  - ")
     if repair is None or repair.kept or repair.after is None:
         return
     yield from ("", "Propensities were repaired")
@@ -118,28 +122,34 @@ def _outcome(report: PropensityReport) -> str:
     return f"failed ({', '.join(report.regions[:3])}{', ...' if len(report.regions) > 3 else ''})" if report.wrong else "passed"
 
 
+def trust_of(evaluation: Evaluation) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """From level and reasons to the targets whose recommended estimates have that verdict."""
+    return _grouped(evaluation, lambda found: (found.row.verdict.level, found.row.verdict.reasons))
+
+
 def _trust_lines(evaluation: Evaluation) -> Iterable[str]:
     """Verdict on each recommended estimate; those with the same reasons share a line."""
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for found in evaluation.recommendations:
-        verdict = found.row.verdict
-        groups.setdefault((verdict.level, verdict.reasons), []).append(_subject(evaluation, found))
-    for (level, reasons), subjects in groups.items():
+    for (level, reasons), subjects in trust_of(evaluation).items():
         yield f"  {', '.join(subjects)}: {level}"
         yield from (wrapped(reason, "    - ") for reason in reasons)
 
 
-def _subject(evaluation: Evaluation, found: Recommendation) -> str:
-    return found.target if len(evaluation.rewards) == 1 else f"{found.target} ({found.reward})"
+def _grouped(evaluation: Evaluation, key: Callable[[Recommendation], Key]) -> dict[Key, list[str]]:
+    """Targets of the recommendations that have the same key; rewards are named where they tell a target's keys apart."""
+    groups: dict[Key, dict[str, list[str]]] = {}
+    for found in evaluation.recommendations:
+        groups.setdefault(key(found), {}).setdefault(found.target, []).append(found.reward)
+    whole = len(evaluation.rewards)
+    return {
+        shared: [target if len(rewards) == whole else f"{target} ({', '.join(rewards)})" for target, rewards in targets.items()]
+        for shared, targets in groups.items()
+    }
 
 
 def _reason_lines(evaluation: Evaluation) -> Iterable[str]:
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for found in evaluation.recommendations:
-        groups.setdefault((found.row.estimator, found.why), []).append(_subject(evaluation, found))
+    groups = _grouped(evaluation, lambda found: (found.row.estimator, found.why))
     for (estimator, why), names in groups.items():
-        every = len(names) == len(evaluation.recommendations)
-        yield f"  {estimator}" + ("" if every else f" for {', '.join(names)}")
+        yield f"  {estimator}" + ("" if len(groups) == 1 else f" for {', '.join(names)}")
         yield from (wrapped(reason, "    - ") for reason in why)
     for found in evaluation.recommendations:
         if found.disagreement is not None:

@@ -55,6 +55,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         logger_names=logger_names,
         notes=(*source.notes, *context.notes, *encoding.notes),
         context_columns=context.names,
+        context_named=roles.context is not None,
     )
 
 
@@ -151,4 +152,7 @@ def _times(table: Table, name: str) -> Floats:
         if column.missing.any():
             raise InputError(f"{named(name, 'time')} must have a value in every row, got none at row {int(np.argmax(column.missing))}")
         return np.asarray(read_only(seconds(column)))
+    if column.kind == "text":
+        row = int(np.argmin(column.missing))
+        raise InputError(f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} at row {row}")
     return np.asarray(read_only(numbers_in(column, name, "time")))

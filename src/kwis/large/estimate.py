@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -174,6 +175,8 @@ def _result(found: Found, made: Approximation | None, frame: Frame, bandwidth: B
         share = made.normalised_error / found.normalised.std_error if found.normalised.std_error else 0.0
         notes.append(approximation_note(made, frame.n, share))
 
+    mean_weight = found.plain.value / found.normalised.value if found.normalised.value else math.nan
+
     def estimate(name: str, figures: Figures) -> Estimate:
         return Estimate(
             name=name,
@@ -181,6 +184,7 @@ def _result(found: Found, made: Approximation | None, frame: Frame, bandwidth: B
             n=frame.n,
             std_error=figures.whole_error,
             effective_n=found.effective_n,
+            mean_weight=mean_weight,
             bandwidth=bandwidth,
             choice=None if selection is None else selection.choice,
         )

@@ -232,7 +232,8 @@ def parquet_files(source: Any) -> list[str]:
     paths = [path for entry in many for path in files_of(str(entry))]
     other = [path for path in paths if format_of(path) != "parquet"]
     if other or not paths:
-        raise InputError(f"`source` must be Parquet files, got {other[0] if other else 'none'!r}")
+        hint = "; kwis.read_log reads other files" if other else ""
+        raise InputError(f"`source` must be Parquet files, got {other[0] if other else 'none'!r}{hint}")
     return paths
 
 

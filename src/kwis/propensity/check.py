@@ -21,6 +21,7 @@ from kwis.propensity.reliability import Reliability, reliability
 from kwis.typing import Floats
 
 _CERTAIN = 1 - 1e-9
+_AGAINST_ALL_ODDS = 1e-3
 _ADVICE = "so nothing is known about what other actions would have brought; a log can be evaluated if some decisions were left to chance"
 
 
@@ -31,7 +32,8 @@ class Finding:
     Attributes
     ----------
     kind
-        ``deterministic`` (nothing can be estimated), ``certain`` (some rows have propensity 1), ``constant``, ``rounded``,
+        ``deterministic`` (nothing can be estimated), ``certain`` (some rows have propensity 1), ``unlikely`` (some took an action that
+        their propensity all but rules out), ``constant``, ``rounded``,
         ``misfit`` (the actions contradict the propensities), ``never_logged`` (actions that no row took).
     serious
         Whether it should lower the trust in a result; otherwise it is only worth knowing.
@@ -39,7 +41,7 @@ class Finding:
         The same in words.
     """
 
-    kind: Literal["deterministic", "certain", "constant", "rounded", "misfit", "never_logged"]
+    kind: Literal["deterministic", "certain", "unlikely", "constant", "rounded", "misfit", "never_logged"]
     serious: bool
     sentence: str
 
@@ -80,7 +82,7 @@ def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None 
     if never:
         findings.append(Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}"))
     if log.propensity is not None and reason is None:
-        found = (_certain(log, log.propensity), _constant(log, log.propensity), _rounded(log.propensity))
+        found = (_certain(log, log.propensity), _unlikely(log, log.propensity), _constant(log, log.propensity), _rounded(log.propensity))
         findings += [finding for finding in found if finding is not None]
     distribution = known_distribution(log)
     p_value = None if distribution is None or log.propensity_origin != "logged" else fit_p_value(log, distribution)
@@ -136,6 +138,19 @@ def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
         return None
     sentence = f"the propensity is 1 in {share:.1%} of the rows, where nothing is known about other actions"
     return Finding(kind="certain", serious=share > 0.05, sentence=sentence)
+
+
+def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
+    """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at most K p."""
+    smallest = np.sort(propensity)
+    chance = np.minimum(len(log) * log.n_actions * smallest / np.arange(1, len(log) + 1), 1.0)  # of so many at all, by Markov
+    if chance.min() >= _AGAINST_ALL_ODDS or log.propensity_origin != "logged":
+        return None
+    count = int(np.flatnonzero(chance < _AGAINST_ALL_ODDS)[-1]) + 1
+    row = int(np.argmin(propensity))
+    sentence = f"{count:,} rows took an action of propensity {smallest[count - 1]:.2g} or less, the first at row {row}"
+    sentence += f", which would happen in one log of {1 / chance[count - 1]:,.0f}"
+    return Finding(kind="unlikely", serious=True, sentence=sentence)
 
 
 def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:

@@ -89,10 +89,10 @@ def forest(key: str, plot: Forest, width: float) -> Markup:
 
 
 def usual_range(stripes: Iterable[Stripe], include: Iterable[float] = ()) -> tuple[float, float]:
-    """Range that shows the usual intervals whole: a few that are far wider are cut, and drawn with an arrow."""
+    """Range that shows the usual intervals whole, and the ones to read; a few that are far wider are cut, and drawn with an arrow."""
     rows = list(stripes)
     finite = [stripe for stripe in rows if math.isfinite(stripe.low) and math.isfinite(stripe.high)]
-    shown = [stripe.value for stripe in finite if stripe.look == "strong"] + list(include)
+    shown = [end for stripe in finite if stripe.look == "strong" for end in (stripe.low, stripe.value, stripe.high)] + list(include)
     if not finite:
         points = [value for stripe in rows for value in (stripe.value, stripe.ghost) if math.isfinite(value)] + shown
         return min(points, default=0.0), max(points, default=1.0)

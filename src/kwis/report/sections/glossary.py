@@ -17,12 +17,10 @@ _MEANINGS = {
 
 def glossary(names: Iterable[str]) -> Iterator[str]:
     """A sentence for each estimator known by name; prefixes and suffixes are told apart from what they are added to."""
-    prefixed = False
     for name in names:
         if name in _MEANINGS:
             yield f"{name}: {_MEANINGS[name]}."
         elif name.startswith("doubly-robust-"):
             yield f"{name}: doubly robust, its errors weighted as in {name.removeprefix('doubly-robust-')}."
-        elif name.startswith("normalised-") and not prefixed:
-            prefixed = True
+        elif name.startswith("normalised-"):
             yield f"{name}: {name.removeprefix('normalised-')} divided by the mean of its weights, so that equal rewards give that reward."

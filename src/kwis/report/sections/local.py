@@ -16,7 +16,7 @@ from kwis.report.wording import count, number, p_value, percent, span
 _POINTS, _MOST_REGIONS = 90, 12
 _LEAD = (
     "With right propensities the weights average to 1 around every context. Kernel-WIS divides by this local mean, "
-    "so it shows what was mended."
+    "so it shows what there is to mend."
 )
 
 

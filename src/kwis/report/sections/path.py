@@ -12,7 +12,7 @@ from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, rough, span
 
 _LEAD = (
-    "A small bandwidth compares each row with contexts like its own (State-WIS), a large one with all rows (WIS). "
+    "A small bandwidth compares each row with contexts like its own (State-WIS, normalised), a large one with all rows (WIS). "
     "A flat path says that the choice matters little."
 )
 _END_GAP = 0.12  # room on either side for the two ends, as a share of the finite bandwidths' reach

@@ -1,0 +1,167 @@
+"""What speaks against every estimate of a log: rewards that hardly vary, change over time, copies, a context nobody named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.evaluation.caveats import repeats
+
+N = 600
+
+
+def table(n=N, seed=1, **columns):
+    rng = np.random.default_rng(seed)
+    return {
+        "x": rng.normal(size=n),
+        "action": np.array(["a", "b"])[rng.integers(0, 2, n)],
+        "reward": rng.normal(size=n),
+        "p": np.full(n, 0.5),
+        "q": rng.uniform(0.3, 0.7, n),
+        "t": np.arange(n, dtype=float),
+    } | columns
+
+
+def evaluated(columns, **roles):
+    log = kwis.read_log(columns, **{"reward": "reward", "propensity": "p", "context": ["x"]} | roles)
+    return kwis.evaluate(log, "q", estimators=["wis"])
+
+
+def verdict_of(columns, **roles):
+    return evaluated(columns, **roles).recommendation().row.verdict
+
+
+def reasons(verdict):
+    return " ".join(verdict.reasons)
+
+
+def test_an_ordinary_log_has_none_of_them():
+    assert verdict_of(table(), time="t").level == "trust"
+
+
+def test_rewards_all_the_same_tell_nothing():
+    verdict = verdict_of(table(reward=np.zeros(N)))
+    assert verdict.level == "do not trust"
+    assert "every logged reward is 0, so that the log tells nothing about others" in reasons(verdict)
+
+
+@pytest.mark.parametrize(("events", "level"), [(2, "with care"), (9, "with care"), (10, "trust"), (300, "trust")])
+def test_a_handful_of_events_asks_for_care(events, level):
+    verdict = verdict_of(table(reward=np.random.default_rng(1).permutation((np.arange(N) < events).astype(float))))
+    assert verdict.level == level
+    assert (f"only {events} of {N} logged rewards differ from 0" in reasons(verdict)) == (level == "with care")
+
+
+def test_rewards_that_change_while_actions_do_not_ask_for_care_and_are_printed():
+    evaluation = evaluated(table(reward=np.random.default_rng(2).normal(size=N) + (np.arange(N) > N / 2)), time="t")
+    verdict = evaluation.recommendation().row.verdict
+    assert verdict.level == "with care"
+    assert "mean reward changed over time" in reasons(verdict)
+    assert any(note.startswith("mean reward was") for note in evaluation.notes)
+    assert "mean reward was" in str(evaluation)
+
+
+def test_rewards_that_change_with_the_actions_are_told_only():
+    late = np.arange(N) >= N / 2
+    chance = np.where(late, 0.9, 0.1)
+    taken = np.random.default_rng(3).random(N) < chance
+    changed = table(action=np.where(taken, "b", "a"), reward=taken + np.random.default_rng(4).normal(0, 0.3, N))
+    changed["p"] = np.where(taken, chance, 1 - chance)
+    evaluation = evaluated(changed, time="t")
+    assert "changed over time" not in reasons(evaluation.recommendation().row.verdict)
+    assert any("of the actions" in note for note in evaluation.notes)
+
+
+def test_a_log_put_together_from_copies_is_noticed():
+    once = table()
+    twice = {name: np.tile(values, 2) for name, values in once.items()}
+    verdict = verdict_of(twice)
+    assert verdict.level != "trust"
+    assert "every row occurs 2 times" in reasons(verdict)
+    assert verdict_of(twice | {"user": np.tile(np.arange(N), 2)}, group="user").level == "trust"
+    longer = {name: np.append(values, values[:1]) for name, values in twice.items()}
+    assert "every row occurs" not in reasons(verdict_of(longer))
+
+
+def test_few_different_rows_are_no_copies():
+    columns = table(x=np.zeros(N), reward=np.tile([0.0, 1.0], N // 2), action=np.tile(["a", "a", "b", "b"], N // 4))
+    assert repeats(kwis.read_log(columns, reward="reward", propensity="p", context=["x"])) == 1
+
+
+def test_an_action_that_its_propensity_rules_out_is_a_sign():
+    columns = table(1500)
+    columns["p"][[7, 300]] = 1e-7
+    found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"]))
+    sentence = next(finding.sentence for finding in found.findings if finding.kind == "unlikely")
+    assert sentence.startswith(
+        "2 rows took an action of propensity 1e-07 or less, the first at row 7, which would happen in one log of 6,667"
+    )
+    assert all(finding.serious for finding in found.findings if finding.kind == "unlikely")
+    right = kwis.read_log(table(1500), reward="reward", propensity="p", context=["x"])
+    assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(right).findings)
+
+
+def test_right_propensities_are_rarely_called_unlikely():
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for seed in range(300):
+        small = rng.uniform(0, 0.02, 200)
+        taken = rng.random(200) < small
+        columns = table(200, seed, action=np.where(taken, "b", "a"), p=np.where(taken, small, 1 - small))
+        found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"], actions=["a", "b"]))
+        alarms += any(finding.kind == "unlikely" for finding in found.findings)
+    assert alarms <= 2
+
+
+def test_a_repair_from_columns_that_nobody_called_context_is_not_to_be_trusted():
+    sample = kwis.sample_log(1500, rng=1)
+    columns = dict(sample.table)
+    roles = {"reward": "click", "propensity": "propensity", "group": "user"}
+    named = kwis.evaluate(
+        kwis.read_log(columns, context=["country", "device", "age", "member", "hour"], **roles), "p_new", estimators="wis"
+    )
+    unnamed = kwis.evaluate(kwis.read_log(columns, **roles), "p_new", estimators="wis")
+    assert not named.repair.kept
+    assert not unnamed.repair.kept
+    assert "no context was named" not in reasons(named.recommendation().row.verdict)
+    assert unnamed.recommendation().row.verdict.level == "do not trust"
+    assert "no context was named" in reasons(unnamed.recommendation().row.verdict)
+
+
+def test_propensities_that_fail_and_stay_are_said_to():
+    log = kwis.read_log(table(2000, p=np.full(2000, 0.62)), reward="reward", propensity="p", context=["x"])
+    evaluation = kwis.evaluate(log, "q", estimators=["wis"])
+    kept = evaluation.repair.kept and evaluation.propensity.wrong
+    assert ("Propensities fail their tests and were not repaired" in str(evaluation)) == kept
+    assert kept or not evaluation.repair.kept
+
+
+def test_weights_that_do_not_depend_on_the_context_are_normalised_together_and_said_to_be():
+    log = kwis.read_log(table(q=np.full(N, 0.5)), reward="reward", propensity="p", context=["x"])
+    found = kwis.evaluate(log, "q", estimators=["wis", "normalised-kernel-wis"]).recommendation()
+    assert found.row.estimator == "normalised-kernel-wis"
+    assert np.isinf(found.row.estimate.bandwidth)
+    assert any("weights do not depend on the context" in reason for reason in found.why)
+
+
+def test_a_function_for_one_row_is_refused_with_what_it_did():
+    log = kwis.read_log(table(), reward="reward", propensity="p", context=["x"])
+
+    def by_row(row):
+        return "a" if row["x"] > 0 else "b"
+
+    with pytest.raises(kwis.InputError, match=r"`target` must be a function of the whole log, .*: by_row ended in ValueError"):
+        kwis.evaluate(log, by_row)
+
+
+def test_segments_print_as_a_table():
+    columns = table(device=np.tile(["phone", "laptop"], N // 2))
+    log = kwis.read_log(columns, reward="reward", propensity="p", context=["x"])
+    evaluation = kwis.evaluate(log, "q", estimators=["wis"], by="device")
+    printed = str(evaluation)
+    assert "by device" in printed
+    assert printed.count("logging policy  reward") == 2
+    row = next(row for row in evaluation.segments[0].segments[1].rows if row.target == "q")
+    line = next(line for line in str(evaluation.segments[0]).splitlines()[5:] if " q " in line)
+    assert f"{row.estimate.value:.2f}" in line
