@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
+    from kwis.diagnostics import propensity_report
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
     from kwis.evaluation import Evaluation
@@ -37,6 +38,7 @@ _HOMES = {
     "kwis.evaluation.evaluate": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation": ("Evaluation",),
+    "kwis.diagnostics": ("propensity_report",),
     "kwis.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
     "kwis.weights": ("WeightedSample",),
     "kwis.scaling": ("standardise", "Scaling"),
@@ -64,6 +66,7 @@ __all__ = [
     "sensitivity",
     "estimate_propensities",
     "repair_propensities",
+    "propensity_report",
     "check_propensities",
     "WeightedSample",
     "standardise",

@@ -152,9 +152,9 @@ class LocalMeanWeight:
     tests: tuple[MeanTest, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PropensityReport:
-    """Whether the propensities are what they say.
+    """Whether the propensities are what they say; prints as its verdict.
 
     Attributes
     ----------
@@ -209,6 +209,10 @@ class PropensityReport:
     def places(self) -> str:
         """The first of the regions, for a sentence."""
         return ", ".join(self.regions[:3]) + (" and elsewhere" if len(self.regions) > 3 else "")
+
+    def __repr__(self) -> str:
+        outcome = f"{len(self.tests):,} tests together: p = {self.p_value:.2g}"
+        return "\n  - ".join([f"Propensities: {self.verdict.level}", *self.verdict.reasons, outcome, *self.notes])
 
     def verdict_on(self, target: str) -> Verdict:
         """Verdict for one target; that for all where it was not among those tested."""

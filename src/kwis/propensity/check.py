@@ -65,7 +65,7 @@ class PropensityCheck:
 
 
 def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None = None, *, level: float = 0.01) -> PropensityCheck:
-    """Look for signs that propensities are not what they say.
+    """Look for signs that propensities are not what they say; :func:`kwis.propensity_report` tests them in every part of the log as well.
 
     Parameters
     ----------
