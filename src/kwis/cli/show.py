@@ -188,7 +188,7 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
 def _further_reasons(evaluation: Evaluation) -> list[str]:
     """What speaks against estimates that are not recommended, beyond what the answer has said."""
     said = {reason for found in evaluation.recommendations for reason in found.row.verdict.reasons}
-    every = (reason for row in evaluation.rows for reason in row.verdict.reasons)
+    every = (reason for row in evaluation.rows if row.target != LOGGING_POLICY for reason in row.verdict.reasons)
     return [reason for reason in dict.fromkeys(every) if reason not in said]
 
 

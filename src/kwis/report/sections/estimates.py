@@ -63,9 +63,7 @@ def _values(rows: Sequence[Row], reward: str, decimals: int, level: float) -> Fi
         reference=now,
         reference_name="" if now is None else f"now {number(now, decimals)}",
     )
-    arrows = "; an arrow says that an interval goes on" if cut(chart) else ""
-    caption = f"Value of each policy by each estimator, with {confidence(level)} intervals{arrows}."
-    return Figure(chart=chart, caption=caption)
+    return Figure(chart=chart, caption=f"Value of each policy by each estimator, with {confidence(level)} intervals{_beyond(chart)}.")
 
 
 def _differences(changes: Sequence[Change], reward: str, decimals: int, level: float) -> Figure:
@@ -94,7 +92,12 @@ def _differences(changes: Sequence[Change], reward: str, decimals: int, level: f
         reference=0.0,
         reference_name="no difference",
     )
-    return Figure(chart=chart, caption=f"Paired differences: what both policies have in common cancels. {confidence(level)} intervals.")
+    cancels = "what both policies have in common cancels"
+    return Figure(chart=chart, caption=f"Paired differences: {cancels}, with {confidence(level)} intervals{_beyond(chart)}.")
+
+
+def _beyond(chart: Forest) -> str:
+    return "; an arrow says that an interval goes on, a cross that all of it lies beyond" if cut(chart) else ""
 
 
 def _hint(row: Row, decimals: int) -> str:
