@@ -18,9 +18,10 @@ first choice had the neighbours been judged the other way; where the two disagre
 
 The rule was chosen with results of the paper's experiments in view: those on seven datasets with right propensities and with the wrong
 ones of the paper, and on soybean and yeast also those with five kinds of misreported propensities. On these it has been fitted by hand
-and then frozen; letter and kropt with wrong propensities, and the other datasets with misreported ones, were run after that. One thing
-was changed later: any smaller standard error was enough for a reward model at first, until kropt with right propensities showed what
-that can cost. The README has the held-out errors of either form.
+and then frozen; a few pairs of policies of letter and kropt with wrong propensities, and the other datasets with misreported ones, were
+run after that. One thing was changed then: any smaller standard error had been enough for a reward model, until kropt with right
+propensities showed what that can cost. All other pairs of letter and kropt, and misreported ones there, were run once, after that change.
+The README has what came of it.
 """
 
 from __future__ import annotations
