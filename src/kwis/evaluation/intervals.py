@@ -114,7 +114,8 @@ class Intervals:
             try:
                 return self.method.interval(estimator, sample, self.level, self.seed)
             except UnsupportedError as refusal:
-                self._note(f"{type(self.method).__name__} does not apply to {estimator.name}, which has an influence interval: {refusal}")
+                name = estimator.name if isinstance(estimator, Difference) else estimate.name
+                self._note(f"{type(self.method).__name__} does not apply to {name}, which has an influence interval: {refusal}")
         if influence is None:
             self._note_instead(estimator, estimate.name, f"bootstrap (bca, {Bootstrap().replicates:,} resamples)")
             return Bootstrap().interval(estimator, sample, self.level, self.seed)

@@ -10,7 +10,7 @@ from kwis.paper.beyond.columns import AVERAGED, BEST, CRITERIA, KERNEL_COLUMNS
 from kwis.paper.beyond.intervals import SHOWN
 from kwis.paper.beyond.kernels import KERNEL_ROWS
 from kwis.paper.beyond.naming import called, table_of
-from kwis.paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of
+from kwis.paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of, with_all
 from kwis.paper.records import CellFacts
 from kwis.paper.results import Results
 from kwis.paper.store import LEVELS
@@ -80,7 +80,7 @@ def bandwidth_table(results: Results) -> Table:
     names = (shared, *(f"{shared}-{rule}" for rule in CRITERIA), AVERAGED, best, shrunk)
     lines = []
     for setting in settings_of(results, shrunk):
-        cells = finished(results, setting, column=shrunk)
+        cells = with_all(results, setting, names)
         for dataset in datasets_of(cells):
             part = [facts for facts in cells if facts.dataset == dataset]
             found = gap(results, shrunk, shared, part)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kwis.paper.beyond.columns import ABLATION_COLUMNS, AVERAGED, BANDWIDTH_COLUMNS, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
+from kwis.paper.beyond.columns import ABLATION_COLUMNS, AVERAGED, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
 from kwis.paper.beyond.figures import all_figures
 from kwis.paper.beyond.intervals import DEFAULT_METHOD
 from kwis.paper.beyond.naming import NAMES, called
-from kwis.paper.beyond.summary import SEVEN, coverage, datasets_of, error, finished, picks, regret, settings_of
+from kwis.paper.beyond.summary import SEVEN, coverage, datasets_of, error, finished, picks, regret, settings_of, with_all
 from kwis.paper.beyond.tables import all_tables
 from kwis.paper.figures import Figure
 from kwis.paper.further import MISREPORTS
@@ -157,7 +157,7 @@ def _by_repair(results: Results, cells: list[CellFacts]) -> list[str]:
 def _bandwidths(results: Results) -> list[str]:
     said = []
     for setting, given in (("oracle", "right propensities"), ("non-oracle", "wrong propensities")):
-        cells = finished(results, setting, column=BANDWIDTH_COLUMNS[-1])
+        cells = with_all(results, setting, _RULES.values())
         if cells:
             listed = ", ".join(f"{words} {error(results, name, cells):.4f}" for words, name in _RULES.items())
             said.append(f"Normalised Kernel-WIS with {given}, on {len(cells):,} experiments, by its bandwidth: {listed}.")

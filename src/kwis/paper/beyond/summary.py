@@ -30,6 +30,12 @@ def finished(results: Results, setting: str, dataset: str | None = None, column:
     return [facts for facts in results.chosen(setting, dataset) if facts.key in found]
 
 
+def with_all(results: Results, setting: str, columns: Iterable[str]) -> list[CellFacts]:
+    """Cells that have results of every one of some pipelines, so that these can be compared."""
+    found = [results.outcomes.get(column, {}) for column in columns]
+    return [facts for facts in results.chosen(setting) if all(facts.key in one for one in found)]
+
+
 def settings_of(results: Results, column: str = RECOMMENDED) -> list[str]:
     """Settings with results of a pipeline, in the order they appear."""
     found = results.outcomes.get(column, {})
