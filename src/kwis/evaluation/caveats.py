@@ -1,4 +1,4 @@
-"""What speaks against one estimator in particular, beyond what the diagnostics say about its target.
+"""What speaks against one estimator, or against every estimate of a reward, beyond what the diagnostics say about its target.
 
 =======================================  =============  ==============================================
 estimator                                verdict        when
