@@ -94,12 +94,63 @@ def test_an_action_that_its_propensity_rules_out_is_a_sign():
     columns["p"][[7, 300]] = 1e-7
     found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"]))
     sentence = next(finding.sentence for finding in found.findings if finding.kind == "unlikely")
-    assert sentence.startswith(
-        "2 rows took an action of propensity 1e-07 or less, the first at row 7, which would happen in one log of 6,667"
-    )
+    assert sentence == "2 rows, the first of them row 7, took an action of propensity 1e-07 or less, which would happen in one log of 6,667"
     assert all(finding.serious for finding in found.findings if finding.kind == "unlikely")
     right = kwis.read_log(table(1500), reward="reward", propensity="p", context=["x"])
     assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(right).findings)
+
+
+def test_rows_that_stand_for_others_and_countless_actions_are_not_against_all_odds():
+    standing = table(420, p=np.where(np.arange(420) < 20, 1e-5, 1 - 1e-5), m=np.where(np.arange(420) < 20, 1.0, 5000.0))
+    items = table(500, action=[f"item {i}" for i in range(500)], p=np.full(500, 1e-6))
+    logs = [
+        kwis.read_log(standing, reward="reward", propensity="p", context=["x"], row_weight="m"),
+        kwis.read_log(items, reward="reward", propensity="p", context=["x"]),
+    ]
+    for log in logs:
+        assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(log).findings)
+
+
+def test_every_reward_has_its_own_history():
+    columns = table(late=np.random.default_rng(2).normal(size=N) + (np.arange(N) > N / 2))
+    found = evaluated(columns, reward=["reward", "late"], time="t")
+    assert "changed over time" not in reasons(found.recommendation(reward="reward").row.verdict)
+    assert "mean late changed over time" in reasons(found.recommendation(reward="late").row.verdict)
+
+
+def test_segments_know_what_speaks_against_their_rewards():
+    columns = table(reward=np.tile([0.0, 1.0], N // 2), device=np.tile(["phone", "laptop"], N // 2))
+    log = kwis.read_log(columns, reward="reward", propensity="p", context=["x"])
+    (segments,) = kwis.evaluate(log, "q", estimators=["wis"], by="device").segments
+    for segment in segments.segments:
+        verdict = next(row.verdict for row in segment.rows if row.target == "q")
+        assert verdict.level == "do not trust"
+        assert "every logged reward is" in reasons(verdict)
+
+
+def test_a_target_that_rests_on_one_row_is_not_told_apart():
+    decided = 0
+    for seed in range(30):
+        q = np.zeros(200)
+        q[11] = 0.5
+        log = kwis.read_log(table(200, seed, q=q), reward="reward", propensity="p", context=["x"])
+        decided += kwis.evaluate(log, "q", estimators=["wis"], repair="never").recommendation().change.decided
+    assert decided == 0
+
+
+def test_a_log_without_any_context_needs_none_named():
+    columns = {name: values for name, values in table(3000).items() if name in ("action", "reward", "p")}
+    columns["p"] = np.where(columns["action"] == "a", 0.8, 0.2)
+    log = kwis.read_log(columns, reward="reward", propensity="p")
+    evaluation = kwis.evaluate(log, lambda rows: np.full((rows.n, 2), 0.5), estimators="wis")
+    assert not evaluation.repair.kept
+    assert "no context was named" not in reasons(evaluation.recommendation().row.verdict)
+
+
+def test_rows_that_differ_in_a_column_nobody_uses_are_no_copies():
+    columns = {name: np.tile(values, 2) for name, values in table().items()}
+    log = kwis.read_log(columns | {"order": np.arange(2 * N)}, reward="reward", propensity="p", context=["x"])
+    assert repeats(log) == 1
 
 
 def test_right_propensities_are_rarely_called_unlikely():

@@ -27,13 +27,13 @@ def notes_of(
     predictions: Sequence[PredictedRewards],
     intervals: Intervals,
     paths: Sequence[Path],
-    change: Drift | None,
+    changed: Sequence[Drift | None],
 ) -> tuple[str, ...]:
     """What was done to the log and decided on the way, in sentences."""
     return (
         *ready.as_given().log.notes,  # what repair did has a place of its own
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
-        *([] if change is None else change.findings),
+        *dict.fromkeys(finding for change in changed if change is not None for finding in change.findings),
         *(made.note for made in predictions),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),

@@ -19,6 +19,8 @@ all of a reward                          with care      its model explains over 
 everything                               with care      every row occurs equally often, and more than once, though
                                                         no column says which belong together
 =======================================  =============  ==============================================
+
+Scans know the first four only.
 """
 
 from __future__ import annotations
@@ -71,22 +73,24 @@ def verdicts_of(
     return found
 
 
-def about_rewards(log: LoggedBandit, explained: Mapping[str, float], change: Drift | None) -> dict[str, tuple[Verdict, ...]]:
+def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Sequence[Drift | None]) -> dict[str, tuple[Verdict, ...]]:
     """What speaks against every estimate of a reward, by reward.
 
     Parameters
     ----------
     explained
         Share of the held-out variance that a model explains, where there is one.
+    changes
+        Of each reward.
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *_rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(change, name))
+        name: (*copies, *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
         for j, name in enumerate(log.reward_names)
     }
 
 
-def _rare(reward: Floats) -> Iterable[Verdict]:
+def rare(reward: Floats) -> Iterable[Verdict]:
     values, counts = np.unique(reward, return_counts=True)
     usual, n = values[counts.argmax()], reward.size
     others = n - int(counts.max())
@@ -97,12 +101,12 @@ def _rare(reward: Floats) -> Iterable[Verdict]:
         yield _careful(f"only {others} of {n:,} logged rewards differ from {usual:g}")
 
 
-def _history(change: Drift | None, reward: str) -> Iterable[Verdict]:
+def _history(change: Drift | None) -> Iterable[Verdict]:
     """Rewards that changed though actions did not; where both did, the one may have come of the other."""
-    if change is None or change.by != "time" or change.reward_name != reward:
+    if change is None or change.by != "time":
         return
     if change.reward_p_value < CHANGED and not change.action_p_value < CHANGED:
-        yield _careful(f"mean {reward} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
+        yield _careful(f"mean {change.reward_name} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
 
 
 def _copies(log: LoggedBandit) -> Iterable[Verdict]:
@@ -112,12 +116,11 @@ def _copies(log: LoggedBandit) -> Iterable[Verdict]:
 
 
 def repeats(log: LoggedBandit) -> int:
-    """How often every row occurs, the same for all; 1 where they differ in that, or are but a handful of different rows."""
-    assert log.propensity is not None
+    """How often every row of the table occurs, the same for all; 1 where they differ in that, or are but a handful of different rows."""
     codes, counts = np.zeros(len(log), dtype=np.int64), np.array([len(log)])
-    for column in (log.propensity, *log.reward.T, log.action, *log.context.T, *([] if log.time is None else [log.time])):
-        levels, own = np.unique(column, return_inverse=True)
-        codes = np.unique(codes * levels.size + own, return_inverse=True)[1]
+    for column in log.table.columns.values():
+        own = np.unique(column.values, return_inverse=True)[1]
+        codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
         counts = np.bincount(codes)
         if counts.min() == 1:
             return 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, drift, target_diagnostics
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, target_diagnostics
 from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
@@ -161,13 +161,14 @@ class _Run:
         picks = self._picks(measured, report, predictions)
         chosen = {key: found.name for key, found in picks.items()}
         self.steps("comparing policies")
-        change = drift(ready.log)
-        verdicts = self._verdicts(measured, diagnostics, predictions, change)
+        changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
+        about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
+        verdicts = self._verdicts(measured, diagnostics, about)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
         changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         self.steps("estimating segments")
-        segments = segments_by(self.splits, entries, logging, intervals, report)
+        segments = segments_by(self.splits, entries, logging, intervals, report, about)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
         found = Evaluation(
@@ -180,9 +181,9 @@ class _Run:
             rankings=rankings_of(entries, logging, rows, chosen, intervals),
             paths=paths,
             segments=segments,
-            drift=change,
+            drift=changed[0],
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
-            notes=notes_of(ready, self.roster, predictions, intervals, paths, change),
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
         )
         self.steps("done")
@@ -235,13 +236,11 @@ class _Run:
         self,
         measured: Sequence[Measured],
         diagnostics: Mapping[str, TargetDiagnostics],
-        predictions: Sequence[PredictedRewards],
-        change: Drift | None,
+        rewards: Mapping[str, Sequence[Verdict]],
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        log, explained = self.ready.as_given().log, {made.reward: made.explained for made in predictions}
-        return verdicts_of(measured, targets, weights, lone_share(log.context), about_rewards(log, explained, change))
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards)
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis.diagnostics import PropensityReport, combine, verdict, weight_diagnostics
+from kwis.evaluation.caveats import rare
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, influence_between
 from kwis.evaluation.measure import Measured, resample
@@ -19,14 +20,19 @@ from kwis.typing import Floats, Ints
 
 
 def segments_by(
-    splits: Sequence[Split], entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, report: PropensityReport
+    splits: Sequence[Split],
+    entries: Sequence[Measured],
+    logging: Mapping[str, Measured],
+    intervals: Intervals,
+    report: PropensityReport,
+    rewards: Mapping[str, Sequence[Verdict]],
 ) -> tuple[Segments, ...]:
     """The segments of each split.
 
     ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
-    bandwidth it had on the whole log. ``report`` is on the propensities.
+    bandwidth it had on the whole log. ``report`` is on the propensities, ``rewards`` on every estimate of a reward.
     """
-    return tuple(_segments(parts, entries, logging, intervals, report) for parts in splits)
+    return tuple(_segments(parts, entries, logging, intervals, report, rewards) for parts in splits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +68,12 @@ def _within(one: Measured, rows: Ints) -> Measured:
 
 
 def _segments(
-    parts: Split, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals, report: PropensityReport
+    parts: Split,
+    entries: Sequence[Measured],
+    logging: Mapping[str, Measured],
+    intervals: Intervals,
+    report: PropensityReport,
+    rewards: Mapping[str, Sequence[Verdict]],
 ) -> Segments:
     found = [_Part.of(rows, entries, logging, intervals) for rows in parts.rows]
     notes = [
@@ -77,7 +88,7 @@ def _segments(
             columns=parts.columns,
             values=label,
             n=part.rows.size,
-            rows=tuple(_rows(part, intervals, report)),
+            rows=tuple(_rows(part, intervals, report, rewards)),
             changes=tuple(_changes(part, critical, intervals)),
         )
         for label, part in zip(parts.labels, found, strict=True)
@@ -92,11 +103,12 @@ def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> fl
     return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
 
 
-def _rows(part: _Part, intervals: Intervals, report: PropensityReport) -> list[Row]:
+def _rows(part: _Part, intervals: Intervals, report: PropensityReport, rewards: Mapping[str, Sequence[Verdict]]) -> list[Row]:
     found = []
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
-        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), report.verdict_on(one.target))
+        others = (report.verdict_on(one.target), *rewards[one.reward], *rare(one.sample.reward))
+        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), *others)
         interval = intervals.of(one)
         row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)
         found.append(row)

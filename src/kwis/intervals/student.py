@@ -21,8 +21,8 @@ from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
-_ALL = 4 * float(np.finfo(np.float64).eps)
-_ROUNDING = 1e-14  # of the range of rewards, below which an error is none
+_EPSILON = float(np.finfo(np.float64).eps)
+_ROUNDING = 1e-14  # of the rewards, below which an error is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,9 @@ class StudentInterval:
         free = degrees_of_freedom(leverage, sample.group)
         if math.isfinite(estimate.effective_n):
             free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
-        return np.hypot(leave_one_out_error(influence, leverage, sample.group), self.model_error), free
+        largest = float(np.abs(sample.reward).max()) if isinstance(sample, WeightedSample) else 0.0
+        error = leave_one_out_error(influence, leverage, sample.group, rounding=_ROUNDING * sample.n * largest)
+        return np.hypot(error, self.model_error), free
 
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
         if self.bounds is None or not getattr(estimator, "normalised", False) or not isinstance(sample, WeightedSample):
@@ -136,13 +138,17 @@ def without_bandwidth(estimator: Any) -> Any:
     return WIS() if isinstance(estimator, KernelWIS) and estimator.normalised else None
 
 
-def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:
-    """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in turn."""
+def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None, *, rounding: float = 0.0) -> Floats:
+    """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in turn.
+
+    A draw that carries everything and has no influence beyond ``rounding`` has none.
+    """
     draws, shares = draw_sums(influence, group), draw_sums(leverage, group)
+    rest = np.maximum(1 - shares, _EPSILON)
+    draws = np.where((rest <= 4 * _EPSILON) & (np.abs(draws) <= rounding), 0.0, draws)
     largest = np.abs(draws).max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)  # squares of huge moves would overflow
-    rest = 1 - shares  # a draw that carries everything leaves nothing to compare with, and its influence is rounding
-    moves = np.divide(draws / scale, rest, out=np.zeros_like(draws), where=rest > _ALL) / influence.shape[0]
+    moves = draws / scale / rest / influence.shape[0]
     count = draws.shape[0]
     with np.errstate(over="ignore"):  # an error beyond all numbers is infinite
         return scale * np.sqrt(np.square(moves).sum(axis=0) * (count - 1) / count)

@@ -55,7 +55,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         logger_names=logger_names,
         notes=(*source.notes, *context.notes, *encoding.notes),
         context_columns=context.names,
-        context_named=roles.context is not None,
+        context_named=roles.context is not None or not context.names,
     )
 
 

@@ -141,15 +141,21 @@ def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
 
 
 def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
-    """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at most K p."""
+    """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at most K p.
+
+    Not where rows stand for others, or where so many actions were taken that there may be more.
+    """
+    if log.row_weight is not None or log.n_actions > len(log) / 10 or log.propensity_origin != "logged":
+        return None
     smallest = np.sort(propensity)
     chance = np.minimum(len(log) * log.n_actions * smallest / np.arange(1, len(log) + 1), 1.0)  # of so many at all, by Markov
-    if chance.min() >= _AGAINST_ALL_ODDS or log.propensity_origin != "logged":
+    if chance.min() >= _AGAINST_ALL_ODDS:
         return None
     count = int(np.flatnonzero(chance < _AGAINST_ALL_ODDS)[-1]) + 1
-    row = int(np.argmin(propensity))
-    sentence = f"{count:,} rows took an action of propensity {smallest[count - 1]:.2g} or less, the first at row {row}"
-    sentence += f", which would happen in one log of {1 / chance[count - 1]:,.0f}"
+    row = int(np.argmax(propensity <= smallest[count - 1]))
+    who = f"row {row}" if count == 1 else f"{count:,} rows, the first of them row {row},"
+    sentence = f"{who} took an action of propensity {smallest[count - 1]:.2g} or less, which would happen in one log of "
+    sentence += f"{1 / chance[count - 1]:,.0f}"
     return Finding(kind="unlikely", serious=True, sentence=sentence)
 
 
