@@ -101,7 +101,5 @@ def _enforce(answer: Evaluation, best: str | None, require: gates.Trust | None) 
     failures = gates.verdict_failures(verdicts, gates.required(require, gated=best is not None))
     place = next((place for place in answer.ranking.places if place.target == best), None)
     if place is not None and place.worst > 1:
-        rank = f"{place.best}" if place.best == place.worst else f"{place.best} to {place.worst}"
-        count = len(answer.ranking.places)
-        failures.insert(0, f"{best} is not surely the best: its place is {rank} of {count}")
+        failures.insert(0, f"{best} is not surely the best: its place is {place.words} of {len(answer.ranking.places)}")
     gates.fail_on(failures)

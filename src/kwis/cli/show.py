@@ -148,9 +148,8 @@ def show_ranking(console: Console, ranking: Ranking, level: float) -> None:
     digits = decimals(place.row.interval.width for place in ranking.places)
     for place in ranking.places:
         row = place.row
-        where = f"{place.best}" if place.best == place.worst else f"{place.best} to {place.worst}"
         values = (number(row.estimate.value, digits), span(row.interval, digits))
-        table.add_row(where, place.target, *values, row.estimator, coloured(row.verdict.level))
+        table.add_row(place.words, place.target, *values, row.estimator, coloured(row.verdict.level))
     console.print(table)
     for sentence in ranking.words:
         console.print(sentence)

@@ -55,9 +55,9 @@ def verdict(
 
 
 def combine(*verdicts: Verdict) -> Verdict:
-    """The worst level, with the reasons of all."""
+    """The worst level, with the reasons of all, each once."""
     level = max((found.level for found in verdicts), key=_LEVELS.index)
-    return Verdict(level=level, reasons=tuple(reason for found in verdicts for reason in found.reasons))
+    return Verdict(level=level, reasons=tuple(dict.fromkeys(reason for found in verdicts for reason in found.reasons)))
 
 
 def propensity_verdict(

@@ -20,7 +20,7 @@ everything                               with care      every row occurs equally
                                                         no column says which belong together
 =======================================  =============  ==============================================
 
-Scans know the first four only.
+Scans know those of single estimators only.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
 
 
 def rare(reward: Floats) -> Iterable[Verdict]:
+    """Rewards that are all the same, or nearly."""
     values, counts = np.unique(reward, return_counts=True)
     usual, n = values[counts.argmax()], reward.size
     others = n - int(counts.max())

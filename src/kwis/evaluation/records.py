@@ -192,6 +192,11 @@ class Place:
     worst: int
     row: Row
 
+    @property
+    def words(self) -> str:
+        """The places that are open to it."""
+        return f"{self.best}" if self.best == self.worst else f"{self.best} to {self.worst}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ranking:

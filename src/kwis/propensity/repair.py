@@ -19,7 +19,7 @@ from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.propensity.choose import Chosen, Fitted, Splits, choose
 from kwis.propensity.material import distribution, material
-from kwis.propensity.repair_logged import LoggedRepairModel, fit_repair_logged
+from kwis.propensity.repair_logged import KEPT, LoggedRepairModel, fit_repair_logged
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Floats, Seed
 
@@ -130,7 +130,7 @@ def described(chosen: Chosen | None, *, repaired: bool, fitted: Fitted | None = 
         return RepairModel(kept=True, terms=(), p_value=1.0, log_loss_before=nothing, log_loss_after=nothing, scale=1.0, note=note)
     losses = f"held-out log loss {chosen.before:.4g} as given, {chosen.after:.4g} "
     if not repaired:
-        note = f"propensities were kept as given: no repair makes held-out actions enough likelier ({losses}with the best repair)"
+        note = f"{KEPT} ({losses}with the best repair)"
     else:
         note = f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as repaired)"
     return RepairModel(

@@ -31,6 +31,8 @@ from kwis.propensity.terms import Terms
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 
+KEPT = "propensities were kept as given: no repair makes held-out actions more likely beyond chance"
+"""What is said of them where nothing was repaired, though it was tried."""
 _SHARES = np.linspace(0, 1, 21)
 _STEPS = 2
 
@@ -280,7 +282,7 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
 
 def _sentence(levelled: bool, pooled: bool, before: float, after: float) -> str:
     if not (levelled or pooled):
-        return f"propensities were kept as given: no repair makes held-out actions enough likelier (held-out log loss {before:.4g})"
+        return f"{KEPT} (held-out log loss {before:.4g})"
     ways = ("their mean inverse around each context",) * levelled + ("a pool with those from the context",) * pooled
     # Factors around contexts do not make a distribution, whose log loss would mean something.
     losses = "" if levelled else f" (held-out log loss {before:.4g} as given, {after:.4g} as repaired)"

@@ -68,7 +68,7 @@ def _stripe(each: Change, label: str, decimals: int, heading: str | None = None)
 def _places(ranking: Ranking, decimals: int) -> Table:
     rows = tuple(
         (
-            Cell(str(place.best) if place.best == place.worst else f"{place.best} to {place.worst}", place.best),
+            Cell(place.words, place.best),
             Cell(place.target),
             number_cell(place.row.interval.value, decimals),
             number_cell(place.row.interval.low, decimals),
