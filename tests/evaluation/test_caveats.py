@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.caveats import repeats
+from kwis.evaluation.caveats import rare, repeats
 
 N = 600
 
@@ -46,11 +46,33 @@ def test_rewards_all_the_same_tell_nothing():
     assert "every logged reward is 0, so that the log tells nothing about others" in reasons(verdict)
 
 
-@pytest.mark.parametrize(("events", "level"), [(2, "with care"), (9, "with care"), (10, "trust"), (300, "trust")])
+@pytest.mark.parametrize(("events", "level"), [(2, "do not trust"), (40, "with care"), (300, "trust")])
 def test_a_handful_of_events_asks_for_care(events, level):
     verdict = verdict_of(table(reward=np.random.default_rng(1).permutation((np.arange(N) < events).astype(float))))
     assert verdict.level == level
-    assert (f"only {events} of {N} logged rewards differ from 0" in reasons(verdict)) == (level == "with care")
+    assert ("rewards other than 0 are worth only" in reasons(verdict)) == (level != "trust")
+
+
+def test_a_few_large_amounts_among_zeros_are_not_to_be_trusted():
+    rng = np.random.default_rng(6)
+    reward = (rng.random(N) < 0.1) * rng.lognormal(0, 1.5, N)
+    verdict = verdict_of(table(reward=reward))
+    assert verdict.level == "do not trust"
+    assert "as a few large ones may outweigh" in reasons(verdict)
+
+
+@pytest.mark.parametrize("groups", [None, 7])
+@pytest.mark.parametrize("thinned", [False, True])
+def test_the_worth_of_rare_rewards_is_their_effective_number(groups, thinned):
+    rng = np.random.default_rng(2)
+    reward, weight = (rng.random(80) < 0.2) * 3.0, rng.lognormal(size=80)
+    mass = rng.uniform(1, 9, 80) if thinned else None
+    group = None if groups is None else rng.permutation(np.arange(80) % groups)
+    sample = kwis.WeightedSample(context=np.zeros((80, 1)), weight=weight, reward=reward, mass=mass, group=group)
+    loads = reward * weight * (1.0 if mass is None else mass)
+    sums = loads if group is None else np.array([loads[group == label].sum() for label in range(groups)])
+    (found,) = rare(sample)
+    assert f"worth only {sums.sum() ** 2 / (sums**2).sum():.0f} equal ones" in found.reasons[0]
 
 
 def test_rewards_that_change_while_actions_do_not_ask_for_care_and_are_printed():

@@ -198,7 +198,7 @@ def test_intervals_allow_for_the_error_of_the_repair():
     interval = kwis.StudentInterval(model_error=error).interval(kwis.WIS(), sample)
     assert (row.interval.low, row.interval.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert row.interval.width > alone.width
-    assert found.settings.intervals["wis"] == "Student's, from the influence function, with the error of the repair"
+    assert found.settings.intervals["wis"] == "Student's, from the influence function, with the error of the propensity model"
     (change,) = found.changes
     plain = standard_error(row.estimate.influence - (log.reward[:, 0] - log.reward.mean()), None)
     assert change.std_error == pytest.approx(math.hypot(plain, error), rel=1e-9)
@@ -225,7 +225,7 @@ def test_segments_allow_for_it_too():
 def test_a_method_that_cannot_allow_for_it_says_so():
     log, _ = shop(n=300, power=0.4)
     found = kwis.evaluate(log, "new", estimators="wis", interval=kwis.Bootstrap(20))
-    assert "Bootstrap takes repaired propensities for right ones; the default adds the error of the repair" in found.notes
+    assert "Bootstrap takes estimated or repaired propensities for right ones; the default adds the error of their model" in found.notes
 
 
 @pytest.mark.slow

@@ -53,8 +53,24 @@ class TestErrors:
         assert (estimate.leverage >= 0).all()
 
     def test_equal_shares_leave_one_degree_of_freedom_less_than_rows(self):
-        assert degrees_of_freedom(np.full((40, 2), 1 / 40)) == pytest.approx([39.0, 39.0])
-        assert degrees_of_freedom(np.array([[1.0], [0.0]])) == pytest.approx([1.0])
+        signs = np.repeat([[-1.0, 2.0], [1.0, -2.0]], 20, axis=0)
+        assert degrees_of_freedom(signs, np.full((40, 2), 1 / 40)) == pytest.approx([39.0, 39.0])
+        assert degrees_of_freedom(signs[:2], np.array([[1.0, 1.0], [0.0, 0.0]])) == pytest.approx([1.0, 1.0])
+
+    @pytest.mark.parametrize("groups", [None, 12])
+    def test_few_rows_that_matter_leave_few_degrees_of_freedom(self, groups):
+        rng = np.random.default_rng(5)
+        influence = (rng.random((90, 3)) < [[0.5, 0.1, 0.03]]) * rng.lognormal(size=(90, 3))
+        influence -= influence.mean(axis=0)
+        group = None if groups is None else rng.permutation(np.arange(90) % groups)
+        leverage = np.full((90, 3), 1 / 90)
+        expected = [twin.degrees_of_freedom(influence[:, j], leverage[:, j], group) for j in range(3)]
+        assert degrees_of_freedom(influence, leverage, group) == pytest.approx(expected, rel=1e-9)
+
+    def test_rare_successes_count_about_twice(self):
+        successes, n = 9, 4000
+        influence = (np.arange(n) < successes) - successes / n
+        assert degrees_of_freedom(influence[:, None], np.full((n, 1), 1 / n))[0] == pytest.approx(2 * successes, rel=0.02)
 
     def test_the_error_of_a_model_is_the_spread_of_its_refits(self):
         values = np.array([[0.1, 0.5], [0.2, 0.5], [0.3, 0.5]])
@@ -63,7 +79,7 @@ class TestErrors:
 
 class TestEnds:
     def test_without_bounds_it_is_students_interval_of_the_mean(self):
-        reward = np.random.default_rng(3).normal(size=25)
+        reward = np.random.default_rng(3).uniform(size=25)
         sample = kwis.WeightedSample(context=np.zeros((25, 1)), weight=np.ones(25), reward=reward)
         interval = kwis.StudentInterval(None).interval(kwis.WIS(), sample, level=0.9)
         expected = stats.t.interval(0.9, 24, reward.mean(), stats.sem(reward))

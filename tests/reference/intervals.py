@@ -86,3 +86,14 @@ def mixture_lower_bound(gains, scales, chance, steps=20_000):
         if wealth <= 1 / chance:
             return v
     return top
+
+
+def degrees_of_freedom(influence, leverage, group=None):
+    """Rows (or groups) one by one: what their shares leave, or a chi-square as variable as the mean of their squares."""
+    labels = list(range(len(influence))) if group is None else sorted(set(group.tolist()))
+    sums = [sum(influence[i] for i in range(len(influence)) if (i if group is None else group[i]) == label) for label in labels]
+    shares = [sum(leverage[i] for i in range(len(leverage)) if (i if group is None else group[i]) == label) for label in labels]
+    squares = [value**2 for value in sums]
+    mean = sum(squares) / len(squares)
+    variance_of_mean = sum((square - mean) ** 2 for square in squares) / len(squares) ** 2
+    return max(1.0, min(1 / sum(share**2 for share in shares) - 1, 2 * mean**2 / variance_of_mean))

@@ -30,6 +30,18 @@ def standard_error(influence: Floats, group: Ints | None) -> float:
     return float(largest * (math.sqrt((ratio * ratio).sum() * draws.size / (draws.size - 1)) / influence.shape[0]))
 
 
+def effective_draws(influence: Floats, group: Ints | None) -> Floats:
+    """``(sum IF^2)^2 / sum IF^4`` (T,) for influence (n, T): how many rows (or groups) a standard error rests on; all if it is 0.
+
+    Rows of equal influence, whatever its sign, count all; a row that outweighs the others counts alone.
+    """
+    draws = draw_sums(influence, group)
+    largest = np.abs(draws).max(axis=0)
+    squares = np.square(draws / np.where(largest > 0, largest, 1.0))
+    total = np.square(squares).sum(axis=0)
+    return np.where(total > 0, np.square(squares.sum(axis=0)) / np.where(total > 0, total, 1.0), float(len(draws)))
+
+
 def resampled_errors(influence: Floats, counts: Floats, group: Ints | None) -> Floats:
     """Standard errors on B resamples, each copy of a row or group counting as a draw of its own."""
     rows = counts.sum(axis=0)

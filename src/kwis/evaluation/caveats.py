@@ -14,8 +14,10 @@ all of a reward                          with care      its model explains over 
                                                         the context may know what came after the action
 ..                                       with care      its mean changed over time (p below 0.1 %) and the actions
                                                         did not
-..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
+all of a target and a reward             with care      the rewards that differ from the usual one, weighted, are worth
+                                                        fewer than 60 equal ones
+..                                       do not trust   fewer than 30; or than 10 if they are all the same, such as 1
 everything                               with care      every row occurs equally often, and more than once, though
                                                         no column says which belong together
 =======================================  =============  ==============================================
@@ -30,18 +32,23 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kwis.diagnostics import Drift, WeightDiagnostics, combine
+from kwis.estimators.influence import draw_sums
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
 from kwis.logged import LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
+from kwis.weights import WeightedSample, effective_size
 
 MEAN_P_VALUE = 0.01
 OWN_CONTEXT = 0.5
 APPLIED_MEAN = 0.02
 MOST_EXPLAINED = 0.98
-FEW_OTHERS = 10
+FEW_ROWS = 10
+FEW_OTHERS = (60, 30)
+FEW_EQUAL_OTHERS = (60, 10)
 CHANGED = 0.001
+USUAL = 0.5
 
 
 def lone_share(context: Floats) -> float:
@@ -68,7 +75,7 @@ def verdicts_of(
     """
     found = []
     for one in measured:
-        own = _caveats(one, weights[one.target], lone)
+        own = (*_caveats(one, weights[one.target], lone), *rare(one.sample))
         found.append(combine(targets[one.target], *own, *(rewards or {}).get(one.reward, ())))
     return found
 
@@ -85,21 +92,38 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
+        name: (*copies, *same(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
         for j, name in enumerate(log.reward_names)
     }
 
 
-def rare(reward: Floats) -> Iterable[Verdict]:
-    """Rewards that are all the same, or nearly."""
-    values, counts = np.unique(reward, return_counts=True)
-    usual, n = values[counts.argmax()], reward.size
-    others = n - int(counts.max())
-    if not others:
-        reason = f"every logged reward is {usual:g}, so that the log tells nothing about others"
+def same(reward: Floats) -> Iterable[Verdict]:
+    """Rewards that are all the same."""
+    if np.ptp(reward) == 0:
+        reason = f"every logged reward is {reward[0]:g}, so that the log tells nothing about others"
         yield Verdict(level="do not trust", reasons=(reason,))
-    elif others < FEW_OTHERS and others < n / 2:
-        yield _careful(f"only {others} of {n:,} logged rewards differ from {usual:g}")
+
+
+def rare(sample: WeightedSample) -> Iterable[Verdict]:
+    """Few rewards that make the difference: conversions, or amounts of which one counts as much as many others.
+
+    Where one reward is the usual one, such as 0, the others decide. Weighted, they are worth ``(sum w d)^2 / sum (w d)^2`` equal ones,
+    ``d`` their distance from the usual one. Of amounts that vary a log may have missed the largest, and its intervals cannot know that.
+    """
+    values, counts = np.unique(sample.reward, return_counts=True)
+    if values.size < 2 or counts.max() < USUAL * sample.n:
+        return
+    usual = values[counts.argmax()]
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    loads = draw_sums(sample.weight * np.abs(sample.reward - usual) * mass, sample.group)
+    worth, limits = effective_size(loads), FEW_EQUAL_OTHERS if values.size == 2 else FEW_OTHERS
+    missed = sum(worth < limit for limit in limits)
+    if missed:
+        others = "" if values.size == 2 else f", as a few large ones may outweigh the {sample.n - counts.max():,} there are"
+        reason = (
+            f"rewards other than {usual:g} are worth only {worth:.0f} equal ones after weighting, fewer than {limits[missed - 1]}{others}"
+        )
+        yield Verdict(level="with care" if missed == 1 else "do not trust", reasons=(reason,))
 
 
 def _history(change: Drift | None) -> Iterable[Verdict]:
@@ -125,7 +149,7 @@ def repeats(log: LoggedBandit) -> int:
         counts = np.bincount(codes)
         if counts.min() == 1:
             return 1
-    return int(counts[0]) if counts.size >= FEW_OTHERS and np.ptp(counts) == 0 else 1
+    return int(counts[0]) if counts.size >= FEW_ROWS and np.ptp(counts) == 0 else 1
 
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.evaluation.intervals import Intervals, critical_value, error_between, influence_between, widened
+from kwis.evaluation.intervals import Intervals, critical_value, error_between, influence_between
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.records import LOGGING_POLICY, Change, Place, Ranking, Row
 from kwis.typing import Floats
@@ -57,7 +57,7 @@ def change(a: Measured, b: Measured, picks: Picks, intervals: Intervals, influen
         reward=a.reward,
         estimator=" and ".join(names),
         interval=interval,
-        simultaneous=interval if influence is None else widened(interval, critical),
+        simultaneous=interval if influence is None else intervals.jointly(a, b, interval, critical),
         std_error=error_between(a, b),
         p_value=intervals.p_value_between(a, b, interval),
         recommended=all(_recommended(one, picks) for one in (a, b)),

@@ -1,8 +1,8 @@
 """Which interval each estimate gets, and the intervals of differences, from what was measured together.
 
 By default Student intervals from the influence function, which cover with few rows and heavy weights and need no resampling. Where
-propensities were repaired, these and influence intervals have the error of the repair added to their own: how far estimates are apart if
-the repair is learnt without one part of the log or another.
+propensities were estimated or repaired, these and influence intervals add the error of that model to their own: how far estimates are
+apart if it is learnt without one part of the log or another.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kwis.weights import WeightedSample
 
 _STUDENT = StudentInterval()
 _ROUNDING = 1e-12
+_HIGHEST_LEVEL = 1 - 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +60,7 @@ class Intervals:
             return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
         if one.estimate.name in self._instead:
             return self._instead[one.estimate.name]
-        repaired = "" if one.refitted is None else ", with the error of the repair"
+        repaired = "" if one.refitted is None else ", with the error of the propensity model"
         if isinstance(self.method, InfluenceInterval):
             return f"influence function{repaired}"
         if self.method is None or isinstance(self.method, StudentInterval):
@@ -68,7 +69,7 @@ class Intervals:
 
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
-        return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, repair_error(one)))
+        return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, propensity_error(one)))
 
     def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
         """Two-sided p-value of no difference, by the method of its interval if that is Student's and else by a normal error."""
@@ -76,12 +77,24 @@ class Intervals:
             return float(interval.value == 0.0)
         if interval.method == "student":
             pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-            return self._student(repair_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
+            return self._student(propensity_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
         return p_value(interval.value, error_between(a, b))
 
     def _student(self, added: float) -> StudentInterval:
         method = self.method if isinstance(self.method, StudentInterval) else _STUDENT
         return replace(method, model_error=math.hypot(method.model_error, added))
+
+    def jointly(self, a: Measured, b: Measured, interval: Interval, critical: float) -> Interval:
+        """The interval of a difference, long enough to hold together with the others of its family.
+
+        The same method at a higher level, the one at which a normal interval reaches ``critical`` standard errors: few effective rows
+        stretch a Student quantile by far more than a normal one. Resamples are too few for such levels, and their arms are stretched.
+        """
+        if interval.distribution is not None:
+            return widened(interval, critical)
+        level = max(self.level, math.erf(critical / math.sqrt(2)))
+        found = interval if level == self.level else replace(self, level=min(level, _HIGHEST_LEVEL)).between(a, b)
+        return replace(found, level=self.level, method=f"{interval.method}, simultaneous")
 
     def between(self, a: Measured, b: Measured) -> Interval:
         """Interval of the value of ``a`` minus that of ``b``, paired."""
@@ -89,7 +102,7 @@ class Intervals:
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
         apart = difference_of(a.estimate, b.estimate, estimator.name)
-        found = self._interval(estimator, pair, apart, drawn, a.estimator, repair_error(a, b))
+        found = self._interval(estimator, pair, apart, drawn, a.estimator, propensity_error(a, b))
         return _bounded(_without_rounding(_within_reach(found, a, b), max(abs(a.estimate.value), abs(b.estimate.value))))
 
     def _estimator(self, one: Measured) -> Any:
@@ -98,7 +111,7 @@ class Intervals:
     def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any, added: float) -> Interval:
         if added and (estimate.influence is None or not isinstance(self.method or _STUDENT, StudentInterval | InfluenceInterval)):
             used = "Bootstrap" if self.method is None else type(self.method).__name__
-            self._note(f"{used} takes repaired propensities for right ones; the default adds the error of the repair")
+            self._note(f"{used} takes estimated or repaired propensities for right ones; the default adds the error of their model")
         fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
         value, influence = estimate.value, estimate.influence
         if influence is not None and drawn is not None:
@@ -120,7 +133,7 @@ class Intervals:
             self._note_instead(estimator, estimate.name, f"bootstrap (bca, {Bootstrap().replicates:,} resamples)")
             return Bootstrap().interval(estimator, sample, self.level, self.seed)
         if not isinstance(self.method, InfluenceInterval):
-            self._note_instead(estimator, estimate.name, f"influence function{', with the error of the repair' if added else ''}")
+            self._note_instead(estimator, estimate.name, f"influence function{', with the error of the propensity model' if added else ''}")
         reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.hypot(standard_error(influence, sample.group), added)
         return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence", bandwidth=fixed)
 
@@ -159,8 +172,8 @@ def _without_rounding(interval: Interval, largest: float) -> Interval:
     return replace(interval, low=0.0, value=0.0, high=0.0) if nothing else interval
 
 
-def repair_error(a: Measured, b: Measured | None = None) -> float:
-    """Standard error that the repair of the propensities adds to an estimate, or to a difference of two."""
+def propensity_error(a: Measured, b: Measured | None = None) -> float:
+    """Standard error that a model of the propensities adds to an estimate, or to a difference of two."""
     values = [one.refitted for one in (a, b) if one is not None and one.refitted is not None]
     if not values:
         return 0.0
@@ -176,9 +189,9 @@ def influence_between(a: Measured, b: Measured) -> Floats | None:
 
 
 def error_between(a: Measured, b: Measured) -> float:
-    """Standard error of a difference from the influence values and the repair; ``nan`` without the former."""
+    """Standard error of a difference from the influence values and the model of the propensities; ``nan`` without the former."""
     influence = influence_between(a, b)
-    return math.nan if influence is None else math.hypot(standard_error(influence, a.sample.group), repair_error(a, b))
+    return math.nan if influence is None else math.hypot(standard_error(influence, a.sample.group), propensity_error(a, b))
 
 
 def critical_value(influences: list[Floats], group: Ints | None, level: float, seed: int) -> float:

@@ -29,14 +29,14 @@ SELECTION_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reweighted:
-    """A sample with repaired propensities as others would weigh it.
+    """A sample with estimated or repaired propensities as others would weigh it.
 
     Attributes
     ----------
     given
         With the propensities as given.
     refits
-        With those that a repair without each part of the log would have brought.
+        With those that a model learnt without each part of the log would have brought.
     """
 
     given: WeightedSample
@@ -48,7 +48,7 @@ class Reweighted:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Policy:
-    """A policy to be estimated: one sample per reward, the same but for the reward; ``reweighted`` where propensities were repaired."""
+    """A policy to be estimated: one sample per reward, the same but for the reward; ``reweighted`` where a model made the propensities."""
 
     name: str
     samples: tuple[WeightedSample, ...]
@@ -66,8 +66,8 @@ class Measured:
     resampled
         ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
     reweighted, given, refitted
-        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with each refit of the repair;
-        None where nothing was repaired.
+        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with each refit of the model that
+        made the propensities; None where they are those of the log.
     """
 
     target: str

@@ -45,10 +45,11 @@ class Ready:
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
         samples = _samples(self.log, target, predictions)
-        if self.mended is None or self.mended.found.kept:
+        learnt = self.mended.found.refits if self.mended is not None else None if self.estimated is None else self.estimated.refits
+        if learnt is None or not learnt.shape[1]:
             return Policy(name=target.name, samples=samples)
-        given = _samples(self.mended.given, target, predictions)
-        refits = [_samples(replace(self.log, propensity=column), target, predictions) for column in self.mended.found.refits.T]
+        given = _samples(self.as_given().log, target, predictions)
+        refits = [_samples(replace(self.log, propensity=column), target, predictions) for column in learnt.T]
         others = (Reweighted(given=one, refits=tuple(parts)) for one, *parts in zip(given, *refits, strict=True))
         return Policy(name=target.name, samples=samples, reweighted=tuple(others))
 

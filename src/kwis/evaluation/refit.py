@@ -1,4 +1,4 @@
-"""What estimates would be with other propensities of a repaired log: as given, and as repaired without one part of the log or another."""
+"""What estimates would be with other propensities: as given, and as estimated or repaired without one part of the log or another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwis.typing import Floats
 
 
 def refitted(measured: Iterable[Measured]) -> list[Measured]:
-    """The same with values under each of these weights, where propensities were repaired; a family of estimators takes one pass."""
+    """The same with values under each of these weights, where a model made the propensities; a family of estimators takes one pass."""
     found = list(measured)
     for batch in batches(found, lambda one: one.reweighted is not None):
         for index, values in zip(batch, _values([found[index] for index in batch]), strict=True):

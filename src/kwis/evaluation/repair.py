@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from kwis.diagnostics import PropensityReport, combine, propensity_report
-from kwis.evaluation.intervals import repair_error
+from kwis.evaluation.intervals import propensity_error
 from kwis.evaluation.measure import Measured
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
@@ -132,5 +132,5 @@ def _estimate(one: Measured) -> RepairedEstimate:
         estimator=one.estimate.name,
         before=one.given,
         after=one.estimate.value,
-        std_error=repair_error(one),
+        std_error=propensity_error(one),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis.diagnostics import PropensityReport, combine, verdict, weight_diagnostics
-from kwis.evaluation.caveats import rare
+from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, influence_between
 from kwis.evaluation.measure import Measured, resample
@@ -107,7 +107,7 @@ def _rows(part: _Part, intervals: Intervals, report: PropensityReport, rewards: 
     found = []
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
-        others = (report.verdict_on(one.target), *rewards[one.reward], *rare(one.sample.reward))
+        others = (report.verdict_on(one.target), *rewards[one.reward], *same(one.sample.reward), *rare(one.sample))
         level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), *others)
         interval = intervals.of(one)
         row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)

@@ -12,7 +12,7 @@ from kwis import _validation as check
 from kwis.errors import InputError, UnsupportedError
 from kwis.estimators.difference import Difference
 from kwis.estimators.doubly_robust import DoublyRobust
-from kwis.estimators.influence import draw_sums
+from kwis.estimators.influence import draw_sums, effective_draws
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.estimators.wis import WIS
@@ -23,6 +23,7 @@ from kwis.weights import WeightedSample
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 _EPSILON = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-14  # of the rewards, below which an error is none
+LONGEST_ARM = 2.5  # of an interval around a value that may lie anywhere, in arms of a symmetric one
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,17 @@ class StudentInterval:
 
     - a heavy row draws the estimate to itself and so hides its own influence ``IF_i``; left out, with the share ``l_i`` it has in the
       normaliser, it moves the estimate by ``IF_i / (n (1 - l_i))``, which is what the standard error is made of;
-    - weights leave ``1 / sum l_i^2`` effective rows, and the quantile is Student's with one degree of freedom less;
-    - a weighted mean of rewards lies within their range and is skewed near its ends, so the interval is made on the scale of
-      ``log((value - low) / (high - value))`` and never leaves the range.
+    - the quantile is Student's. Its degrees of freedom are one less than the ``1 / sum l_i^2`` effective rows that the weights leave, or
+      those of the standard error itself where it rests on few rows, as with rare or skewed rewards; see :func:`degrees_of_freedom`;
+    - a value lies within the range of the rewards and its estimate is skewed near the ends, so the interval is made on the scale of
+      ``log((value - low) / (high - value))`` and never leaves the range. A doubly robust estimate may come closer to an end than its
+      error warrants: there no arm is longer than 2.5 times that of a symmetric interval.
 
     Parameters
     ----------
     bounds
         Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval is symmetric. It applies to
-        self-normalised estimates; others, and differences, are not bound to the range and get a symmetric interval.
+        self-normalised and doubly robust estimates inside the range; others, and differences, get a symmetric interval.
     bias_aware
         For normalised kernel estimators, doubly robust ones and differences included, widen by the bias that the bandwidth may have
         brought: what the estimate differs from the same with WIS by, beyond chance.
@@ -79,6 +82,7 @@ class StudentInterval:
             level,
             bounds=self._bounds(estimator, sample),
             bias=self._bias(estimate, estimator, sample),
+            longest_arm=LONGEST_ARM if isinstance(estimator, DoublyRobust) else math.inf,
         )
         fixed = isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
         return Interval(
@@ -102,7 +106,7 @@ class StudentInterval:
             raise UnsupportedError(f"`estimator` must give influence for a Student interval, got none from {estimator.name}")
         influence = estimate.influence[:, None]
         leverage = np.full(influence.shape, 1 / sample.n) if estimate.leverage is None else estimate.leverage[:, None]
-        free = degrees_of_freedom(leverage, sample.group)
+        free = degrees_of_freedom(influence, leverage, sample.group)
         if math.isfinite(estimate.effective_n):
             free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
         largest = float(np.abs(sample.reward).max()) if isinstance(sample, WeightedSample) else 0.0
@@ -110,7 +114,8 @@ class StudentInterval:
         return np.hypot(error, self.model_error), free
 
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
-        if self.bounds is None or not getattr(estimator, "normalised", False) or not isinstance(sample, WeightedSample):
+        within = getattr(estimator, "normalised", False) or isinstance(estimator, DoublyRobust)
+        if self.bounds is None or not within or not isinstance(sample, WeightedSample):
             return None
         if isinstance(self.bounds, str):
             return float(sample.reward.min()), float(sample.reward.max())
@@ -154,9 +159,17 @@ def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None 
         return scale * np.sqrt(np.square(moves).sum(axis=0) * (count - 1) / count)
 
 
-def degrees_of_freedom(leverage: Floats, group: Ints | None = None) -> Floats:
-    """One less than the effective number of rows (or groups), (T,), and never less than 1."""
-    return np.maximum(1 / np.square(draw_sums(leverage, group)).sum(axis=0) - 1, 1.0)
+def degrees_of_freedom(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:
+    """Degrees of freedom (T,) of the standard errors of T estimates, from influence and leverage (n, T); never less than 1.
+
+    The smaller of two counts. Leverage: one less than the effective number of rows (or groups) in the normaliser. Influence: the mean
+    of its squares varies as a chi-square of ``2 / (1/m - 1/n)`` degrees of freedom does, ``m`` of :func:`effective_draws` rows out of n
+    (Satterthwaite). For normal influence that is n; for a rare success it is twice the number of successes.
+    """
+    shares = draw_sums(leverage, group)
+    by_leverage = 1 / np.square(shares).sum(axis=0) - 1
+    spare = np.maximum(1 / effective_draws(influence, group) - 1 / len(shares), _EPSILON)
+    return np.maximum(np.minimum(by_leverage, 2 / spare), 1.0)
 
 
 def bias_beyond_chance(difference: Floats, influence: Floats, group: Ints | None = None) -> Floats:
@@ -179,6 +192,7 @@ def student_ends(
     *,
     bounds: tuple[float, float] | None = None,
     bias: Floats | float = 0.0,
+    longest_arm: float = math.inf,
 ) -> tuple[Floats, Floats]:
     """Ends (T,) of T intervals from values, standard errors and degrees of freedom (T,).
 
@@ -189,6 +203,9 @@ def student_ends(
         towards both ends as the chance of having seen nothing else allows.
     bias
         Largest bias to allow for: the reach covers a normal error with any bias up to it.
+    longest_arm
+        How many times as long as in a symmetric interval an arm may be, for values that are not bound to the range: one that lies
+        outside of it has a symmetric interval.
     """
     tail = (1 + level) / 2
     reach = _reach(std_error, freedom, level, bias)
@@ -202,9 +219,13 @@ def student_ends(
     inside = (slack > 0) & (reach > _ROUNDING * (high - low))
     shift = np.divide(reach, slack, out=np.zeros_like(slack), where=inside)
     unseen = 1 - (1 - tail) ** (1 / (freedom + 1))  # Clopper and Pearson's, of what no row drawn has shown
-    lows = np.where(inside, _moved(share, -shift), share * (1 - unseen))
-    highs = np.where(inside, _moved(share, shift), share + (1 - share) * unseen)
-    return low + lows * (high - low), low + highs * (high - low)
+    lows = low + np.where(inside, _moved(share, -shift), share * (1 - unseen)) * (high - low)
+    highs = low + np.where(inside, _moved(share, shift), share + (1 - share) * unseen) * (high - low)
+    if math.isfinite(longest_arm):
+        free = (value <= low) | (value >= high)
+        lows = np.where(free, value - reach, np.maximum(lows, value - longest_arm * reach))
+        highs = np.where(free, value + reach, np.minimum(highs, value + longest_arm * reach))
+    return lows, highs
 
 
 def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | float) -> Floats:

@@ -6,6 +6,9 @@ held-out predictions of the other folds, with a standard normal prior that keeps
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -14,14 +17,33 @@ from kwis.typing import Floats, Ints
 _LARGEST_LOG_SLOPE = 30.0  # no data ask for as much, and a line search that goes further must not overflow
 
 
-def calibrated(distribution: Floats, action: Ints, folds: Ints, mass: Floats) -> Floats:
-    """``(n, K)`` calibrated distribution; row ``i`` uses parameters learnt without its fold."""
-    logs = np.log(distribution)
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """``log t`` and the shifts ``b``."""
+
+    parameters: Floats
+
+    @classmethod
+    def of(cls, distribution: Floats, action: Ints, mass: Floats) -> Calibration:
+        return cls(_fitted(np.log(distribution), action, mass))
+
+    def __call__(self, distribution: Floats) -> Floats:
+        """``(n, K)`` calibrated distribution."""
+        return np.exp(_apply(np.log(distribution), self.parameters))
+
+
+def calibrations(distribution: Floats, action: Ints, folds: Ints, mass: Floats) -> tuple[Calibration, ...]:
+    """Of the rows of each fold, learnt without them."""
+    others = (folds != fold for fold in range(int(folds.max()) + 1))
+    return tuple(Calibration.of(distribution[rows], action[rows], mass[rows]) for rows in others)
+
+
+def calibrated(distribution: Floats, folds: Ints, known: Sequence[Calibration]) -> Floats:
+    """``(n, K)`` distribution, the rows of each fold calibrated by their own."""
     result = np.empty_like(distribution)
-    for fold in range(int(folds.max()) + 1):
+    for fold, calibration in enumerate(known):
         held = folds == fold
-        parameters = _fitted(logs[~held], action[~held], mass[~held])
-        result[held] = np.exp(_apply(logs[held], parameters))
+        result[held] = calibration(distribution[held])
     return result
 
 

@@ -21,12 +21,14 @@ from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
-from kwis.propensity.calibrate import calibrated
+from kwis.propensity.calibrate import Calibration, calibrated, calibrations
+from kwis.propensity.shrunk import Mask
 from kwis.typing import Floats, Ints, Seed
 
 # Boosted trees learn little from fewer rows that a linear model does not, and memorise more.
 _ROWS_FOR_TREES = 500
 _ROWS_TO_CHOOSE = 20_000
+_ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +49,9 @@ class EstimatedPropensity:
         Held-out log loss of every model that was tried.
     floor, floored
         The smallest probability allowed, and in how many rows the logged action's was raised to it.
+    refits
+        ``(n, folds)`` probability of the logged action by each of the fold's models, in all rows: how far estimates with them are apart
+        is the error that the model adds, see :func:`kwis.intervals.student.model_error`.
     """
 
     distribution: Floats
@@ -58,6 +63,7 @@ class EstimatedPropensity:
     candidates: Mapping[str, float]
     floor: float
     floored: int
+    refits: Floats
 
     @property
     def note(self) -> str:
@@ -100,16 +106,15 @@ def estimate_propensities(
         models, tried_on_part = {part.model: models[part.model]}, part.candidates
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
     design = log.features()
-    tried = {}
     with threadpool_limits(1):  # trees on two threads are thirty times slower than on one wherever a core is busy
-        for name, candidate in models.items():
-            raw = _held_out(candidate, design, log, labels, lowest)
-            tried[name] = _floored(calibrated(raw, log.action, labels, mass), lowest)
-    losses = {name: _log_loss(distribution, log.action, mass) for name, distribution in tried.items()}
-    best = min(losses, key=lambda name: losses[name])
-    logged = tried[best][np.arange(len(log)), log.action]
+        tried = {name: _CrossFitted.of(candidate, design, log, labels, lowest) for name, candidate in models.items()}
+        losses = {name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()}
+        best = min(losses, key=lambda name: losses[name])
+        refits = tried[best].logged_by_each(design, log.action)
+    distribution = tried[best].distribution
+    logged = distribution[np.arange(len(log)), log.action]
     return EstimatedPropensity(
-        distribution=read_only(tried[best]),
+        distribution=read_only(distribution),
         logged=read_only(logged),
         model=best,
         folds=read_only(labels),
@@ -118,6 +123,7 @@ def estimate_propensities(
         candidates={**tried_on_part, **losses},
         floor=lowest,
         floored=int((logged <= lowest).sum()),
+        refits=read_only(refits),
     )
 
 
@@ -167,26 +173,68 @@ def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
     return labels
 
 
-def _held_out(model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor: float) -> Floats:
-    """``(n, K)`` predictions, each from a model trained on the other folds; an action missing there gets ``floor``."""
-    from sklearn.base import clone
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Learnt:
+    """A classifier that was fitted to some rows, and the actions it has seen; None where that is one action only."""
 
-    distribution = np.zeros((len(log), log.n_actions))
-    for fold in range(int(labels.max()) + 1):
-        held, train = labels == fold, labels != fold
-        seen = np.unique(log.action[train])
-        if len(seen) == 1:  # nothing to tell apart, which most classifiers refuse
-            distribution[held, seen[0]] = 1.0
-            continue
-        weight = None if log.row_weight is None else log.row_weight[train]
-        with fitting(model, len(log)):
-            fitted = clone(model)
-            fitted.fit(design[train], log.action[train], **weight_argument(fitted, weight))
-            predicted = np.asarray(fitted.predict_proba(design[held]), dtype=np.float64)
-        distribution[np.ix_(held, np.asarray(fitted.classes_, dtype=np.int64))] = predicted
-    if not np.isfinite(distribution).all():
-        raise InputError(f"`model` must predict finite probabilities, got others from {type(model).__name__}")
-    return _floored(distribution, floor)
+    classifier: Any
+    seen: Ints
+    n_actions: int
+    floor: float
+
+    @classmethod
+    def of(cls, model: Any, design: Floats, log: LoggedBandit, rows: Mask, floor: float) -> _Learnt:
+        from sklearn.base import clone
+
+        seen, fitted = np.unique(log.action[rows]), None
+        if len(seen) > 1:  # most classifiers refuse to learn from one action
+            weight = None if log.row_weight is None else log.row_weight[rows]
+            with fitting(model, len(log)):
+                fitted = clone(model)
+                fitted.fit(design[rows], log.action[rows], **weight_argument(fitted, weight))
+                seen = np.asarray(fitted.classes_, dtype=np.int64)
+        return cls(classifier=fitted, seen=seen, n_actions=log.n_actions, floor=floor)
+
+    def __call__(self, design: Floats) -> Floats:
+        """``(m, K)`` distribution; an action that was not seen gets ``floor``."""
+        distribution = np.zeros((len(design), self.n_actions))
+        distribution[:, self.seen] = 1.0
+        if self.classifier is not None:
+            with fitting(self.classifier, len(design)):
+                distribution[:, self.seen] = np.asarray(self.classifier.predict_proba(design), dtype=np.float64)
+        if not np.isfinite(distribution).all():
+            raise InputError(f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}")
+        return _floored(distribution, self.floor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _CrossFitted:
+    """One kind of classifier, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows held out."""
+
+    models: tuple[_Learnt, ...]
+    calibrations: tuple[Calibration, ...]
+    distribution: Floats
+    floor: float
+
+    @classmethod
+    def of(cls, model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor: float) -> _CrossFitted:
+        mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
+        models = tuple(_Learnt.of(model, design, log, labels != fold, floor) for fold in range(int(labels.max()) + 1))
+        raw = np.empty((len(log), log.n_actions))
+        for fold, learnt in enumerate(models):
+            raw[labels == fold] = learnt(design[labels == fold])
+        known = calibrations(raw, log.action, labels, mass)
+        return cls(models=models, calibrations=known, distribution=_floored(calibrated(raw, labels, known), floor), floor=floor)
+
+    def logged_by_each(self, design: Floats, action: Ints) -> Floats:
+        """``(n, folds)`` probability of the actions taken by each model, the rows it learnt from included."""
+        found = np.empty((len(action), len(self.models)))
+        for start in range(0, len(action), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            for fold, (model, calibration) in enumerate(zip(self.models, self.calibrations, strict=True)):
+                table = _floored(calibration(model(design[part])), self.floor)
+                found[part, fold] = table[np.arange(len(table)), action[part]]
+        return found
 
 
 def _floored(distribution: Floats, floor: float) -> Floats:

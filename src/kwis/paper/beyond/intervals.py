@@ -6,13 +6,14 @@ sample size if the weights are right, and belong to VIS.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kwis.estimators import VIS
 from kwis.intervals import EmpiricalBernstein, IntervalMethod, LogarithmicSmoothing
-from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
+from kwis.intervals.student import LONGEST_ARM, bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
 from kwis.paper.estimates import Influenced
 from kwis.paper.store import LEVELS
 from kwis.typing import Floats
@@ -62,13 +63,13 @@ def student(one: Influenced, reward: Floats, whole: Influenced | None = None) ->
     error = leave_one_out_error(one.influence, leverage)
     if one.refits is not None:
         error = np.hypot(error, model_error(one.refits))
-    freedom = np.minimum(degrees_of_freedom(leverage), degrees_of_freedom(shares))
+    freedom = np.minimum(degrees_of_freedom(one.influence, leverage), degrees_of_freedom(one.influence, shares))
     bias: Floats | float = 0.0
     if whole is not None:
         bias = bias_beyond_chance(one.value - whole.value, one.influence - whole.influence)
-    # A weighted mean lies within the range of the rewards; one of residuals, with predictions added, need not.
-    bounds = (float(reward.min()), float(reward.max())) if one.normalised and not one.shifted else None
-    return np.array([student_ends(one.value, error, freedom, level, bounds=bounds, bias=bias) for level in LEVELS])
+    bounds = (float(reward.min()), float(reward.max())) if one.normalised or one.shifted else None
+    arm = LONGEST_ARM if one.shifted else math.inf
+    return np.array([student_ends(one.value, error, freedom, level, bounds=bounds, bias=bias, longest_arm=arm) for level in LEVELS])
 
 
 def bounds_of(estimator: str, weight: Floats, reward: Floats, largest: float) -> tuple[tuple[str, str, Floats], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kwis.evaluation.recommend import NEAR, WHOLE, has_neighbours, modelled, recommended
+from kwis.evaluation.recommend import NEAR, WHOLE, has_neighbours, model_helps, modelled, recommended
 from kwis.paper.beyond.columns import REPAIRED
 from kwis.paper.estimates import Influenced, TestSetEstimates
 from kwis.typing import Floats
@@ -21,12 +21,15 @@ def isolation(found: Mapping[str, Influenced]) -> Floats:
     return alone
 
 
-def picked(found: Mapping[str, Influenced], *, kept: bool) -> tuple[str, ...]:
-    """Name of the pipeline for each test set, by its own standard errors and isolation; those of kept propensities have no prefix."""
+def picked(found: Mapping[str, Influenced], *, kept: bool, explained: float) -> tuple[str, ...]:
+    """Name of the pipeline for each test set, by its own standard errors and isolation; those of kept propensities have no prefix.
+
+    ``explained`` is the share of the held-out variance that the reward model explains.
+    """
     prefix = "" if kept else REPAIRED
     errors = {name: found[f"{prefix}{name}"].estimates.std_error for name in _CHOICE}
     return tuple(
-        prefix + recommended({name: error[t] for name, error in errors.items()}, near=has_neighbours(alone))
+        prefix + recommended({name: error[t] for name, error in errors.items()}, near=has_neighbours(alone), robust=model_helps(explained))
         for t, alone in enumerate(isolation(found))
     )
 

@@ -126,7 +126,8 @@ class _Dataset:
         given = self._bandwidth(cell, stages.SHARED_KIND)
         bandwidths = Bandwidths(given=given, repaired=given if repaired.kept else self._bandwidth(cell, REPAIRED_KIND))
         found = main_pipelines(self.workshop, cell, self.sums.pairs, bandwidths)
-        picked = rule.picked(found, kept=repaired.kept)
+        explained = self.workshop.rewards(cell.logging).explained
+        picked = rule.picked(found, kept=repaired.kept, explained=explained)
         columns = PARTS["main"].columns
         named = ((name, one.estimates) for name, one in found.items() if name in columns)
         return PipelineResults(
