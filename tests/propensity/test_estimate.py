@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from kwis.errors import InputError
 from kwis.io.read import read_log
 from kwis.logged import LoggedBandit
 from kwis.propensity import estimate_propensities, reliability
+from kwis.propensity.calibrate import likeliest_exponent, to_power
 from kwis.sample_data import sample_log
 
 LINEAR = LogisticRegression(max_iter=500)
@@ -50,11 +52,11 @@ def test_a_known_policy_is_recovered() -> None:
     assert estimate.log_loss < estimate.log_loss_without_context
 
 
-def test_the_default_takes_the_model_that_predicts_better(log: LoggedBandit) -> None:
+def test_the_default_is_a_mixture_that_predicts_no_worse_than_its_parts(log: LoggedBandit) -> None:
     estimate = estimate_propensities(log)
-    assert set(estimate.candidates) == {"logistic regression", "boosted trees"}
-    assert estimate.log_loss == min(estimate.candidates.values())
-    assert estimate.candidates[estimate.model] == estimate.log_loss
+    assert set(estimate.candidates) == {"smooth regression", "boosted trees"}
+    assert estimate.log_loss <= min(estimate.candidates.values()) + 0.005
+    assert re.fullmatch(r"\d+% smooth regression and \d+% boosted trees", estimate.model)
 
 
 def test_no_row_is_predicted_by_a_model_that_saw_it(log: LoggedBandit) -> None:
@@ -161,3 +163,28 @@ def test_what_cannot_be_a_model_is_refused(log: LoggedBandit) -> None:
         estimate_propensities(log, LINEAR, floor=0.4)
     with pytest.raises(InputError, match=r"^`folds` must be a whole number of at least 2, got 1$"):
         estimate_propensities(log, LINEAR, folds=1)
+
+
+def test_the_models_of_the_folds_say_of_their_held_out_rows_what_is_used(log: LoggedBandit) -> None:
+    estimate = estimate_propensities(log)
+    own = estimate.refits[np.arange(len(log)), estimate.folds]
+    np.testing.assert_allclose(own, estimate.logged, rtol=1e-9)
+    assert estimate.refits.shape == (len(log), 5)
+    assert 0 < np.abs(estimate.refits - estimate.logged[:, None]).max() < 0.5
+
+
+def test_a_cautious_mixture_is_sharpened() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 3))
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    action = (rng.random((4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    cautious = to_power(chances, 0.5)
+    np.testing.assert_allclose(cautious, np.sqrt(chances) / np.sqrt(chances).sum(axis=1, keepdims=True), rtol=1e-12)
+    exponent = likeliest_exponent(cautious, action, None)
+    assert exponent == pytest.approx(2.0, abs=0.15)
+
+    def loss(power: float) -> float:
+        raised = cautious**power
+        return float(-np.log(raised / raised.sum(axis=1, keepdims=True))[np.arange(4000), action].sum() + np.log(power) ** 2 / 2)
+
+    assert all(loss(exponent) <= loss(exponent * factor) for factor in (0.9, 0.99, 1.01, 1.1))

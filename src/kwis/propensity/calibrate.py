@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from kwis.typing import Floats, Ints
 
@@ -24,18 +24,18 @@ class Calibration:
     parameters: Floats
 
     @classmethod
-    def of(cls, distribution: Floats, action: Ints, mass: Floats) -> Calibration:
-        return cls(_fitted(np.log(distribution), action, mass))
+    def of(cls, distribution: Floats, action: Ints, mass: Floats | None) -> Calibration:
+        return cls(_fitted(np.log(distribution), action, np.ones(len(action)) if mass is None else mass))
 
     def __call__(self, distribution: Floats) -> Floats:
         """``(n, K)`` calibrated distribution."""
         return np.exp(_apply(np.log(distribution), self.parameters))
 
 
-def calibrations(distribution: Floats, action: Ints, folds: Ints, mass: Floats) -> tuple[Calibration, ...]:
+def calibrations(distribution: Floats, action: Ints, folds: Ints, mass: Floats | None) -> tuple[Calibration, ...]:
     """Of the rows of each fold, learnt without them."""
     others = (folds != fold for fold in range(int(folds.max()) + 1))
-    return tuple(Calibration.of(distribution[rows], action[rows], mass[rows]) for rows in others)
+    return tuple(Calibration.of(distribution[rows], action[rows], None if mass is None else mass[rows]) for rows in others)
 
 
 def calibrated(distribution: Floats, folds: Ints, known: Sequence[Calibration]) -> Floats:
@@ -45,6 +45,22 @@ def calibrated(distribution: Floats, folds: Ints, known: Sequence[Calibration]) 
         held = folds == fold
         result[held] = calibration(distribution[held])
     return result
+
+
+def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) -> float:
+    """The slope that makes the actions most likely, without shifts."""
+    logs, weight = np.log(distribution), np.ones(len(action)) if mass is None else mass / mass.mean()
+
+    def loss(log_slope: float) -> float:
+        predicted = _apply(logs, np.array([log_slope, *np.zeros(logs.shape[1])]))
+        return float(0.5 * log_slope**2 - weight @ predicted[np.arange(len(action)), action])
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x))
+
+
+def to_power(distribution: Floats, exponent: float) -> Floats:
+    """``(n, K)`` distribution proportional to ``p^exponent``."""
+    return np.exp(_apply(np.log(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])])))
 
 
 def _apply(logs: Floats, parameters: Floats) -> Floats:

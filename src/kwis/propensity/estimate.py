@@ -1,13 +1,16 @@
 """Propensities learnt from the log itself, for logs that did not keep them.
 
-The probability of every action given the context, from a classifier that never saw the row it predicts (nor, with groups,
-any row of its group), calibrated afterwards. Estimated propensities repair nothing that the context does not show: if the
-logger looked at something that is not in the log, the weights stay wrong, and the result says that they were estimated.
+The probability of every action given the context, from classifiers that never saw the row they predict (nor, with groups, any row of
+its group). They are mixed in the shares that make held-out actions most likely, and the mixture is sharpened by one exponent: an average
+of cautious predictions is too cautious, and weights feel that more than likelihoods do.
+
+Estimated propensities repair nothing that the context does not show: if the logger looked at something that is not in the log, the weights
+stay wrong, and the result says that they were estimated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,19 +18,17 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from kwis import _validation as check
-from kwis._learning import fitting, weight_argument
 from kwis._sums import sum_of_others
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
-from kwis.propensity.calibrate import Calibration, calibrated, calibrations
-from kwis.propensity.shrunk import Mask
+from kwis.propensity.calibrate import likeliest_exponent, to_power
+from kwis.propensity.learners import Classifier, CrossFitted, default_learners, floored
+from kwis.smoothing.threads import engine
 from kwis.typing import Floats, Ints, Seed
 
-# Boosted trees learn little from fewer rows that a linear model does not, and memorise more.
-_ROWS_FOR_TREES = 500
-_ROWS_TO_CHOOSE = 20_000
+_EM_STEPS = 60
 _ROWS_AT_ONCE = 20_000
 
 
@@ -40,13 +41,13 @@ class EstimatedPropensity:
     distribution, logged
         ``(n, K)`` probability of every action, and ``(n,)`` of the logged one.
     model
-        The classifier, in words.
+        The classifier, or the mixture of several, in words.
     folds
         ``(n,)`` which fold each row was held out in.
     log_loss
         Held-out mean of ``-log p(logged action)``; ``log_loss_without_context`` is that of the bare shares of the actions.
     candidates
-        Held-out log loss of every model that was tried.
+        Held-out log loss of every classifier by itself.
     floor, floored
         The smallest probability allowed, and in how many rows the logged action's was raised to it.
     refits
@@ -85,8 +86,8 @@ def estimate_propensities(
     Parameters
     ----------
     model
-        A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: logistic regression or boosted
-        trees, whichever predicts held-out actions better (on 20,000 of the rows, if there are more).
+        A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: smooth regression and boosted trees, mixed;
+        see :mod:`kwis.propensity.learners`.
     folds
         Each row is predicted from the other folds; rows of a group share a fold, and each action is spread over all folds.
     floor
@@ -98,33 +99,81 @@ def estimate_propensities(
     if lowest >= 1 / log.n_actions:
         raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
-    seed = int(generator.integers(2**31))
-    models = _default_models(len(log), seed) if model is None else {_described(model): model}
-    tried_on_part: Mapping[str, float] = {}
-    if len(models) > 1 and len(log) > _ROWS_TO_CHOOSE:
-        part = estimate_propensities(log.take(generator.choice(len(log), _ROWS_TO_CHOOSE, replace=False)), folds=folds, rng=generator)
-        models, tried_on_part = {part.model: models[part.model]}, part.candidates
+    seed, features = int(generator.integers(2**31)), log.features()
+    with engine(), threadpool_limits(1):  # trees on two threads are thirty times slower than on one wherever a core is busy
+        learners = default_learners(log, features, seed) if model is None else {_described(model): Classifier(model, log, features)}
+        tried = {name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()}
+        mixture = _Mixture.of(tuple(tried.values()), log, lowest)
+        refits = mixture.logged_by_each(features, log.action)
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
-    design = log.features()
-    with threadpool_limits(1):  # trees on two threads are thirty times slower than on one wherever a core is busy
-        tried = {name: _CrossFitted.of(candidate, design, log, labels, lowest) for name, candidate in models.items()}
-        losses = {name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()}
-        best = min(losses, key=lambda name: losses[name])
-        refits = tried[best].logged_by_each(design, log.action)
-    distribution = tried[best].distribution
-    logged = distribution[np.arange(len(log)), log.action]
+    logged = mixture.distribution[np.arange(len(log)), log.action]
     return EstimatedPropensity(
-        distribution=read_only(distribution),
+        distribution=read_only(mixture.distribution),
         logged=read_only(logged),
-        model=best,
+        model=_in_words(dict(zip(tried, mixture.shares, strict=True))),
         folds=read_only(labels),
-        log_loss=losses[best],
-        log_loss_without_context=_log_loss(_floored(_shares(log, labels, mass), lowest), log.action, mass),
-        candidates={**tried_on_part, **losses},
+        log_loss=_log_loss(mixture.distribution, log.action, mass),
+        log_loss_without_context=_log_loss(floored(_frequencies(log, labels, mass), lowest), log.action, mass),
+        candidates={name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()},
         floor=lowest,
         floored=int((logged <= lowest).sum()),
         refits=read_only(refits),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Mixture:
+    """Several learners in fixed shares, to the power of one ``exponent``."""
+
+    parts: tuple[CrossFitted, ...]
+    shares: tuple[float, ...]
+    exponent: float
+    distribution: Floats
+    floor: float
+
+    @classmethod
+    def of(cls, parts: tuple[CrossFitted, ...], log: LoggedBandit, floor: float) -> _Mixture:
+        if len(parts) == 1:
+            return cls(parts=parts, shares=(1.0,), exponent=1.0, distribution=parts[0].distribution, floor=floor)
+        taken = np.stack([part.distribution[np.arange(len(log)), log.action] for part in parts], axis=1)
+        shares = _likeliest_shares(taken, log.row_weight)
+        raw = _mixed([part.distribution for part in parts], shares)
+        exponent = likeliest_exponent(raw, log.action, log.row_weight)
+        return cls(parts=parts, shares=shares, exponent=exponent, distribution=floored(to_power(raw, exponent), floor), floor=floor)
+
+    def logged_by_each(self, features: Floats, action: Ints) -> Floats:
+        """``(n, folds)`` probability of the actions taken by the models without each fold, the rows they learnt from included."""
+        found = np.empty((len(action), len(self.parts[0].models)))
+        for start in range(0, len(action), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            for fold in range(found.shape[1]):
+                table = self._by_fold(fold, features[part])
+                found[part, fold] = table[np.arange(len(table)), action[part]]
+        return found
+
+    def _by_fold(self, fold: int, features: Floats) -> Floats:
+        mixed = _mixed([part.by_fold(fold, features) for part in self.parts], self.shares)
+        return floored(to_power(mixed, self.exponent), self.floor)
+
+
+def _mixed(tables: Sequence[Floats], shares: Sequence[float]) -> Floats:
+    return np.einsum("m,mik->ik", np.array(shares), np.stack(tables))
+
+
+def _likeliest_shares(taken: Floats, mass: Floats | None) -> tuple[float, ...]:
+    """Shares of the learners that make the actions taken most likely, from their ``(n, m)`` held-out probabilities (EM algorithm)."""
+    weight = np.full(len(taken), 1 / len(taken)) if mass is None else mass / mass.sum()
+    shares = np.full(taken.shape[1], 1 / taken.shape[1])
+    for _ in range(_EM_STEPS):
+        belonging = shares * taken
+        shares = weight @ (belonging / belonging.sum(axis=1, keepdims=True))
+    return tuple(float(share) for share in shares)
+
+
+def _in_words(shares: Mapping[str, float]) -> str:
+    if len(shares) == 1:
+        return next(iter(shares))
+    return " and ".join(f"{share:.0%} {name}" for name, share in shares.items())
 
 
 def _refuse_too_little(log: LoggedBandit) -> None:
@@ -135,24 +184,6 @@ def _refuse_too_little(log: LoggedBandit) -> None:
         )
     if log.group is not None and len(np.unique(log.group)) < 2:
         raise InputError("`log` must have at least 2 groups to estimate propensities, got 1")
-
-
-def _default_models(n: int, seed: int) -> dict[str, Any]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-
-    models: dict[str, Any] = {"logistic regression": LogisticRegression(max_iter=500)}
-    if n >= _ROWS_FOR_TREES:
-        models["boosted trees"] = HistGradientBoostingClassifier(
-            max_iter=60,
-            learning_rate=0.1,
-            max_leaf_nodes=12,
-            min_samples_leaf=30,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
-        )
-    return models
 
 
 def _described(model: Any) -> str:
@@ -173,84 +204,8 @@ def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
     return labels
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Learnt:
-    """A classifier that was fitted to some rows, and the actions it has seen; None where that is one action only."""
-
-    classifier: Any
-    seen: Ints
-    n_actions: int
-    floor: float
-
-    @classmethod
-    def of(cls, model: Any, design: Floats, log: LoggedBandit, rows: Mask, floor: float) -> _Learnt:
-        from sklearn.base import clone
-
-        seen, fitted = np.unique(log.action[rows]), None
-        if len(seen) > 1:  # most classifiers refuse to learn from one action
-            weight = None if log.row_weight is None else log.row_weight[rows]
-            with fitting(model, len(log)):
-                fitted = clone(model)
-                fitted.fit(design[rows], log.action[rows], **weight_argument(fitted, weight))
-                seen = np.asarray(fitted.classes_, dtype=np.int64)
-        return cls(classifier=fitted, seen=seen, n_actions=log.n_actions, floor=floor)
-
-    def __call__(self, design: Floats) -> Floats:
-        """``(m, K)`` distribution; an action that was not seen gets ``floor``."""
-        distribution = np.zeros((len(design), self.n_actions))
-        distribution[:, self.seen] = 1.0
-        if self.classifier is not None:
-            with fitting(self.classifier, len(design)):
-                distribution[:, self.seen] = np.asarray(self.classifier.predict_proba(design), dtype=np.float64)
-        if not np.isfinite(distribution).all():
-            raise InputError(f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}")
-        return _floored(distribution, self.floor)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _CrossFitted:
-    """One kind of classifier, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows held out."""
-
-    models: tuple[_Learnt, ...]
-    calibrations: tuple[Calibration, ...]
-    distribution: Floats
-    floor: float
-
-    @classmethod
-    def of(cls, model: Any, design: Floats, log: LoggedBandit, labels: Ints, floor: float) -> _CrossFitted:
-        mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
-        models = tuple(_Learnt.of(model, design, log, labels != fold, floor) for fold in range(int(labels.max()) + 1))
-        raw = np.empty((len(log), log.n_actions))
-        for fold, learnt in enumerate(models):
-            raw[labels == fold] = learnt(design[labels == fold])
-        known = calibrations(raw, log.action, labels, mass)
-        return cls(models=models, calibrations=known, distribution=_floored(calibrated(raw, labels, known), floor), floor=floor)
-
-    def logged_by_each(self, design: Floats, action: Ints) -> Floats:
-        """``(n, folds)`` probability of the actions taken by each model, the rows it learnt from included."""
-        found = np.empty((len(action), len(self.models)))
-        for start in range(0, len(action), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
-            for fold, (model, calibration) in enumerate(zip(self.models, self.calibrations, strict=True)):
-                table = _floored(calibration(model(design[part])), self.floor)
-                found[part, fold] = table[np.arange(len(table)), action[part]]
-        return found
-
-
-def _floored(distribution: Floats, floor: float) -> Floats:
-    """Distribution with no entry below ``floor``; what that takes is taken from the others in proportion."""
-    low = np.zeros(distribution.shape, dtype=bool)
-    raised = distribution
-    while (raised < floor).any():  # giving way can push another entry below, so at most K rounds
-        low |= raised < floor
-        high = np.where(low, 0.0, distribution)
-        room = 1 - floor * low.sum(axis=1, keepdims=True)
-        raised = np.where(low, floor, high * (room / high.sum(axis=1, keepdims=True)))
-    return raised
-
-
-def _shares(log: LoggedBandit, labels: Ints, mass: Floats) -> Floats:
-    """Shares of the actions in the other folds, whatever the context."""
+def _frequencies(log: LoggedBandit, labels: Ints, mass: Floats) -> Floats:
+    """How often each action is taken in the other folds, whatever the context."""
     counts = np.zeros((int(labels.max()) + 1, log.n_actions))
     np.add.at(counts, (labels, log.action), mass)
     others = sum_of_others(counts)
