@@ -1,4 +1,4 @@
-"""How well does it hold? ``python -m tests.statistical.holds run`` evaluates logs whose truth is known; ``summary`` and ``page`` say how it went.
+"""How well does it hold? Evaluates logs whose truth is known, and says how that went.
 
 run --set tuning|test [--only PATTERN ...] [--logs 200] [--out FILE.jsonl] [--jobs 1] [--alarms] [--largest ROWS]
 summary FILE ... [--baseline FILE] [--only PATTERN ...] [--estimators]

@@ -39,9 +39,10 @@ def records_of(world, seed, oracle):
         "reward_max": float(log.table["reward"].max()),
     }
     group = np.unique(log.table["user"], return_inverse=True)[1] if "group" in log.roles else None
-    made = []
-    for name in list(log.targets)[:MOST_TARGETS]:
-        made.append({**whole, "target": name, **_target(evaluation, name, log.truth, group), "oracle": right.get(name)})
+    made = [
+        {**whole, "target": name, **_target(evaluation, name, log.truth, group), "oracle": right.get(name)}
+        for name in list(log.targets)[:MOST_TARGETS]
+    ]
     seconds = round(time.perf_counter() - started, 3)
     return [{**record, "seconds": seconds} for record in made]
 

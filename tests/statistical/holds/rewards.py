@@ -45,10 +45,8 @@ class Rare:
 class Revenue:
     """Nothing in 95 % of the rows, and lognormal amounts in the others."""
 
-    spread = {"tuning": 1.0, "test": 1.2}
-
     def __init__(self, variant):
-        self.sigma = self.spread[variant]
+        self.sigma = {"tuning": 1.0, "test": 1.2}[variant]
 
     def chance(self, quality):
         return np.minimum(0.05 * np.exp(0.5 * quality - 0.125), 0.5)
