@@ -56,17 +56,18 @@ def run(variant, *, patterns=(), logs=200, first=0, out, jobs=1, alarms=False, l
     wanted = [
         (regime, variant, seed, alarms)
         for regime in chosen(patterns, largest)
+        if not (alarms and (regime.given == "none" or regime.kind == "trained"))
         for seed in range(first, first + max(logs // FEWER if regime.few else logs, 1))
         if (regime.name, variant, seed) not in done
     ]
     print(f"{len(wanted)} logs to do, {len(done)} in {out}", flush=True)
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     failed, started, shown = 0, time.monotonic(), 0.0
-    with open(out, "a", buffering=1) as file, _pool(jobs) as results:
+    with open(out, "ab", buffering=0) as file, _pool(jobs) as results:
         if Path(out).stat().st_size and not Path(out).read_bytes().endswith(b"\n"):
-            file.write("\n")
+            file.write(b"\n")
         for count, (job, records) in enumerate(results(wanted), start=1):
-            file.write("".join(json.dumps(record) + "\n" for record in records))
+            file.write("".join(json.dumps(record) + "\n" for record in records).encode())  # all of a log at once
             if "error" in records[0]:
                 failed += 1
                 print(f"FAILED {job[0].name}, seed {job[2]}: {records[0]['error']}", flush=True)
