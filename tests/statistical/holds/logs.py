@@ -126,7 +126,7 @@ def _with_propensities(world, rows, table, roles):
         return table, roles
     whole = regime.given == "all"
     if regime.misreport:
-        shares = reported(regime.misreport, world, features, whole)
+        shares = reported(world, features)
     elif regime.kind == "hidden":
         shares = np.mean([world.logger(np.column_stack([features[:, :-1], np.full(len(features), u)])) for u in (-1.0, 1.0)], axis=0)
     else:

@@ -78,7 +78,10 @@ MISREPORTS = {
 }
 
 
-def reported(kind, world, features, whole):
+def reported(world, features):
     """The distribution as the log reports it; made to sum to 1 if the whole of it is given."""
-    values = MISREPORTS[kind](world, features)
-    return _normalised(values) if whole else values
+    regime = world.regime
+    values = MISREPORTS[regime.misreport](world, features)
+    if regime.dose != 1:
+        values = np.minimum(values**regime.dose * world.logger(features) ** (1 - regime.dose), 1.0)
+    return _normalised(values) if regime.given == "all" else values

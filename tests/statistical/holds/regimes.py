@@ -54,7 +54,8 @@ def _epsilon_greedy():
             for label, target in (("deterministic", GreedyTarget(near=3.0)), ("softmax", SoftmaxTarget(1.5, near=2.0))):
                 made = {"n": n, "logger": EpsilonLogger(epsilon), "targets": (target,), "few": n > 2000}
                 yield Regime(name=f"epsilon/{epsilon} n{n} {label}", contexts="mixed" if label == "softmax" else "numbers", **made)
-    yield Regime(name="epsilon/0.2 K2 n500", n=500, actions=2, logger=EpsilonLogger(0.2), targets=(GreedyTarget(),))
+    close = GreedyTarget(epsilon=0.3, near=100.0)  # weights of 0.9 and 1.5 nearly everywhere
+    yield Regime(name="epsilon/0.2 K2 n500", n=500, actions=2, logger=EpsilonLogger(0.2), targets=(close,))
 
 
 def _small_propensities():
@@ -115,6 +116,8 @@ def _misreports():
         for given in ("all", "logged"):
             if (kind, given) != ("clipped", "all"):
                 yield Regime(name=f"misreport/{kind}, {given}", family="misreport", misreport=kind, given=given, **shared)
+                weak = {"dose": 0.35, "tests_only": True, "contexts": "numbers", "actions": 5, "family": "weak misreport"}
+                yield Regime(name=f"weak misreport/{kind}, {given}", misreport=kind, given=given, **{**shared, **weak})
     extreme = {"n": 2000, "actions": 3, "targets": (MODERATE,), "given": "logged", "family": "extreme"}
     yield Regime(name="extreme/right, logged", logger=SmallestLogger(0.002), **extreme)
     yield Regime(name="extreme/too extreme, logged", kind="misreport", misreport="too extreme", logger=SmallestLogger(0.002), **extreme)

@@ -56,7 +56,7 @@ def run(variant, *, patterns=(), logs=200, first=0, out, jobs=1, alarms=False, l
     wanted = [
         (regime, variant, seed, alarms)
         for regime in chosen(patterns, largest)
-        if not (alarms and (regime.given == "none" or regime.kind == "trained"))
+        if not (regime.given == "none" or regime.kind == "trained" if alarms else regime.tests_only)
         for seed in range(first, first + max(logs // FEWER if regime.few else logs, 1))
         if (regime.name, variant, seed) not in done
     ]

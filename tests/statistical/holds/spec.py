@@ -118,10 +118,14 @@ class Regime:
         Whether the logging policy follows the rewards.
     given
         The propensities in the log: of ``all`` actions, of the ``logged`` one, or ``none``.
+    dose
+        How much of the misreport there is: 1 all of it, 0 none, in between on the scale of logarithms.
     rows
         ``plain``, ``three times``, ``some twice`` or ``thinned``.
     few
         Large logs, of which fewer are drawn.
+    tests_only
+        Drawn only to see how often the tests of the propensities notice, not evaluated.
     """
 
     name: str
@@ -138,9 +142,11 @@ class Regime:
     confounded: bool = False
     given: str = "all"
     misreport: str = ""
+    dose: float = 1.0
     rows: str = "plain"
     users: Users | None = None
     few: bool = False
+    tests_only: bool = False
 
     @property
     def segments(self):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.statistical.holds.aims import shortfalls
 from tests.statistical.holds.record import ESTIMATORS
 from tests.statistical.holds.regimes import all_regimes
 
@@ -156,9 +157,15 @@ def table(lines, baseline=()):
         out.append(_row(line, f"{line.regime:{width}s}{line.variant:>8s}"))
         if (old := before.get((line.regime, line.variant))) is not None:
             out.append(_row(old, f"{'   before':{width}s}{'':>8s}"))
+    out += _shortfalls(lines, before)
     failed = sum(line.failed for line in lines)
     out.append(f"{failed} LOGS FAILED: " + ", ".join(line.regime for line in lines if line.failed) if failed else "no log failed")
     return "\n".join(out)
+
+
+def _shortfalls(lines, before):
+    found = [(line, shortfalls(line, before.get((line.regime, line.variant)))) for line in lines]
+    return ["", "Falling short of the aims:", *(f"  {line.regime} ({line.variant}): {'; '.join(said)}" for line, said in found if said), ""]
 
 
 def _row(line, start):
