@@ -1,5 +1,6 @@
 """Every regime of the study, by the question it asks."""
 
+from tests.statistical.holds.misreports import MISREPORTS
 from tests.statistical.holds.spec import (
     CoarseLogger,
     ConstantTarget,
@@ -111,13 +112,12 @@ def _missing():
 
 def _misreports():
     shared = {"kind": "misreport", "actions": 3, "contexts": "mixed", "logger": SoftmaxLogger(1.0), "targets": (TiltedTarget(0.5),)}
-    kinds = ("too extreme", "too timid", "one digit", "clipped", "covariate dropped", "stale", "wrong in a region", "wrong level")
-    for kind in kinds:
-        for given in ("all", "logged"):
-            if (kind, given) != ("clipped", "all"):
-                yield Regime(name=f"misreport/{kind}, {given}", family="misreport", misreport=kind, given=given, **shared)
-                weak = {"dose": 0.35, "tests_only": True, "contexts": "numbers", "actions": 5, "family": "weak misreport"}
-                yield Regime(name=f"weak misreport/{kind}, {given}", misreport=kind, given=given, **{**shared, **weak})
+    weak = {**shared, "dose": 0.35, "tests_only": True, "contexts": "numbers", "actions": 5}
+    for family, made in (("misreport", shared), ("weak misreport", weak)):
+        for kind in MISREPORTS:
+            for given in ("all", "logged"):
+                if (kind, given) != ("clipped", "all"):
+                    yield Regime(name=f"{family}/{kind}, {given}", family=family, misreport=kind, given=given, **made)
     extreme = {"n": 2000, "actions": 3, "targets": (MODERATE,), "given": "logged", "family": "extreme"}
     yield Regime(name="extreme/right, logged", logger=SmallestLogger(0.002), **extreme)
     yield Regime(name="extreme/too extreme, logged", kind="misreport", misreport="too extreme", logger=SmallestLogger(0.002), **extreme)
