@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: demo test test-all bench lint clean
+.PHONY: demo test test-all holds bench lint clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/kwis demo --report report.html $(ARGS)
@@ -14,6 +14,11 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# How well does it hold? Hours; it goes on where it was stopped.
+holds: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.statistical.holds run --set test --jobs 2 --out holds-test.jsonl $(ARGS)
+	$(BIN)/python -m tests.statistical.holds page holds-test.jsonl
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks $(ARGS)
