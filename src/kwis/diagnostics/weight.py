@@ -19,8 +19,14 @@ from kwis.weights import WeightedSample, effective_size
 PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
-def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagnostics:
-    """Spread of the weights, their mean, their tail, and the ``most`` influential rows."""
+def weight_diagnostics(sample: WeightedSample, *, most: int = 10, bounded: bool = False) -> WeightDiagnostics:
+    """Spread of the weights, their mean, their tail, and the ``most`` influential rows.
+
+    Parameters
+    ----------
+    bounded
+        Whether the weights are known to have a bound, see :mod:`kwis.diagnostics.bound`.
+    """
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
     total = float(loads.sum())
@@ -38,7 +44,7 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagn
         p_value=_two_sided(mean - 1, error),
         probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(_quantiles(sample.weight, mass)),
-        pareto_k=pareto_k(sample.weight * (mass / mass.mean())),
+        pareto_k=pareto_k(sample.weight * (mass / mass.mean()), bounded=bounded),
         influential=_influential(sample, loads / total if total > 0 else loads, most),
     )
 
