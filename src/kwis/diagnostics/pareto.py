@@ -1,8 +1,10 @@
 """Tail index of the largest weights: the generalised Pareto fit of Zhang and Stephens (2009), as used by PSIS.
 
-That fit takes weights for draws from a continuous distribution without an end. Three things keep it from calling bounded weights heavy:
+That fit takes weights for draws from a continuous distribution without an end. These things keep it from calling bounded weights heavy:
 
 - Only excesses strictly above the cut-off count, and few distinct ones are no tail: an epsilon-greedy logger knows two weights.
+- Where most of the tail's weight is on values that several rows have, weights come from a list, and what is not yet seen of it has little
+  weight (Good and Turing: about as much as the values seen once).
 - Rows that crowd below the largest weight show an end. In a Pareto tail of shape ``k`` each row above half of the largest weight, other
   than the largest itself, is there by a chance of ``1 - 2^(-1/k)``, and ``m`` of them by its ``m``-th power; where that is below 1 % the
   tail is no heavier than that ``k``.
@@ -19,6 +21,7 @@ from kwis.typing import Floats
 
 _LEAST_TAIL = 5
 _LEAST_EXCESS = 1e-12  # of the largest weight: less is rounding
+_SHARED = 0.5
 _CHANCE = 0.01  # that as many rows crowd below the largest weight of a tail without an end
 _PRIOR_SHAPE, _PRIOR_ROWS = 0.5, 10  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
 
@@ -47,8 +50,15 @@ def pareto_k(weight: Floats, n: int | None = None, bounded: bool = False) -> flo
     distinct = 1 + int((np.diff(excess) > _LEAST_EXCESS).sum())
     if distinct < _LEAST_TAIL:
         return math.nan if 0 < excess.size < _LEAST_TAIL else -math.inf
-    most = _heaviest(int((scaled[1:] >= 0.5).sum()) - 1)
-    return min(_shape(excess), most, 0.0 if bounded else math.inf)
+    heaviest = 0.0 if bounded or _listed(scaled[1:]) else _heaviest(int((scaled[1:] >= 0.5).sum()) - 1)
+    return min(_shape(excess), heaviest)
+
+
+def _listed(tail: Floats) -> bool:
+    """Whether most of the weight of a sorted tail is on values that several rows have."""
+    same = np.diff(tail) <= _LEAST_EXCESS
+    shared = np.append(same, False) | np.insert(same, 0, False)
+    return bool(tail[shared].sum() > _SHARED * tail.sum())
 
 
 def _heaviest(crowd: int) -> float:
@@ -63,6 +73,7 @@ def _shape(x: Floats) -> float:
     steps = 1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))
     quartile = x[int(n / 4 + 0.5) - 1]
     grid = 1 / x[-1] + steps / (3 * quartile)
+    grid = grid[grid != 0]
     shapes = np.log1p(-grid[:, None] * x).mean(axis=1)
     profile = n * (np.log(-grid / shapes) - shapes - 1)
     share = np.exp(profile - profile.max())
