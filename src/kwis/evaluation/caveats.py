@@ -16,8 +16,7 @@ all of a reward                          with care      its model explains over 
                                                         did not
 ..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
-everything                               with care      every row occurs equally often, and more than once, though
-                                                        no column says which belong together
+everything                               with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
 
 Scans know those of single estimators only.
@@ -29,10 +28,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kwis.copies import copies_in_words
 from kwis.diagnostics import Drift, WeightDiagnostics, combine
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
-from kwis.logged import LoggedBandit
+from kwis.logged import COPIES, LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
 
@@ -111,21 +111,8 @@ def _history(change: Drift | None) -> Iterable[Verdict]:
 
 
 def _copies(log: LoggedBandit) -> Iterable[Verdict]:
-    times = 1 if log.group is not None else repeats(log)
-    if times > 1:
-        yield _careful(f"every row occurs {times} times: if they are copies of one decision, intervals are too short")
-
-
-def repeats(log: LoggedBandit) -> int:
-    """How often every row of the table occurs, the same for all; 1 where they differ in that, or are but a handful of different rows."""
-    codes, counts = np.zeros(len(log), dtype=np.int64), np.array([len(log)])
-    for column in log.table.columns.values():
-        own = np.unique(column.values, return_inverse=True)[1]
-        codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
-        counts = np.bincount(codes)
-        if counts.min() == 1:
-            return 1
-    return int(counts[0]) if counts.size >= FEW_OTHERS and np.ptp(counts) == 0 else 1
+    if log.group_origin == COPIES:
+        yield _careful(copies_in_words(log))
 
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:

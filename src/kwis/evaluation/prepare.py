@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.copies import with_copies_grouped
 from kwis.diagnostics import PropensityReport, propensity_report
 from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
@@ -102,6 +103,7 @@ def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng
     if LOGGING_POLICY in names:
         raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
     log = log.without_context(column for policy in targets for column in policy.columns)
+    log = with_copies_grouped(log)
     refuse_deterministic(log)
     estimated = None
     if log.propensity is None:

@@ -11,6 +11,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
+from kwis.copies import with_copies_grouped
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.check import known_distribution
@@ -116,9 +117,10 @@ def repair_propensities(
         ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if they become more likely at
         all, for propensities that other tests have called wrong; ``always``: whatever the test says.
     """
+    check.one_of(when, "when", get_args(When))
+    log = with_copies_grouped(log)
     if log.propensity is None:
         raise InputError("`log` must have propensities to be repaired; kwis.estimate_propensities supplies them")
-    check.one_of(when, "when", get_args(When))
     wanted, count, generator = known_terms(terms), check.whole(folds, "folds", 2), check.generator(rng)
     given = known_distribution(log)
     with engine():
