@@ -28,7 +28,7 @@ def gain_p_value(gains: Sequence[Floats], mass: Sequence[Floats | None], group: 
     """
     if any(part is not None for part in mass):
         return surplus_p_value(gains, mass, group, tried)
-    log_ratio = logsumexp([gain.sum() for gain in _of_draws(gains, group)]) - np.log(len(gains))
+    log_ratio = logsumexp([gain.sum() for gain in gains_of_draws(gains, group)]) - np.log(len(gains))
     return float(np.exp(min(0.0, np.log(tried) - log_ratio)))
 
 
@@ -42,7 +42,7 @@ def surplus_p_value(surplus: Sequence[Floats], mass: Sequence[Floats | None], gr
     return min(1.0, tried * float(stdtr(max(fewest - 1, 1), -np.mean([_standardised(part) for part in sums]))))
 
 
-def _of_draws(gains: Sequence[Floats], group: Sequence[Ints | None]) -> list[Floats]:
+def gains_of_draws(gains: Sequence[Floats], group: Sequence[Ints | None]) -> list[Floats]:
     """Gain of every draw: that of a row, or that of a group by the root above."""
     if all(labels is None for labels in group):
         return list(gains)
