@@ -16,6 +16,9 @@ all of a reward                          with care      its model explains over 
                                                         did not
 ..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
+..                                       with care      rows that share a value of a column agree in actions or in
+                                                        rewards (:mod:`kwis.evaluation.sharing`)
+..                                       do not trust   ... and that more than doubles variances
 everything                               with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
 
@@ -32,6 +35,7 @@ from kwis.copies import copies_in_words
 from kwis.diagnostics import Drift, WeightDiagnostics, combine
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
+from kwis.evaluation.sharing import shared_draws
 from kwis.logged import COPIES, LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
@@ -85,7 +89,7 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
+        name: (*copies, *shared_draws(log, j), *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
         for j, name in enumerate(log.reward_names)
     }
 
