@@ -14,6 +14,9 @@ from kwis.errors import InputError
 from kwis.table import Table
 from kwis.typing import ArrayLike, Floats, Ints
 
+COPIES = "copies"
+"""``group_origin`` of a log whose groups are copies of one row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoggedBandit:
@@ -39,6 +42,8 @@ class LoggedBandit:
         How many interactions each row stands for; None if each is one.
     group, logger
         ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels the latter.
+    group_origin
+        ``"declared"``, or ``"copies"`` where groups are copies of one row, see :mod:`kwis.copies`.
     time
         ``(n,)`` seconds since 1970 for dates, otherwise the numbers given.
     table
@@ -63,6 +68,7 @@ class LoggedBandit:
     propensity_origin: str = "logged"
     row_weight: Floats | None = None
     group: Ints | None = None
+    group_origin: str = "declared"
     time: Floats | None = None
     logger: Ints | None = None
     logger_names: tuple[Label, ...] = ()

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import kwis
+from kwis.diagnostics.bound import has_bounded_weights
 from kwis.diagnostics.weight import weight_diagnostics as in_memory
 from kwis.large.runner import Threads
 from kwis.policies import weigh
@@ -86,10 +87,11 @@ def test_differences_have_the_standard_errors_of_the_log_in_memory(found: kwis.E
 
 
 def test_weight_diagnostics_are_those_of_the_log_in_memory(found: kwis.Evaluation, log: kwis.LoggedBandit) -> None:
+    bounded = {target.name: has_bounded_weights(log, target) for target in resolve_targets(log, TARGETS)}
     for (name, reward), sample in samples(log).items():
         if reward != "reward":
             continue
-        expected, scanned = in_memory(sample), found.diagnostics[name].weights
+        expected, scanned = in_memory(sample, bounded=bounded[name]), found.diagnostics[name].weights
         for field in ("n", "effective_n", "largest_share", "zero_share", "mean", "std_error", "p_value", "pareto_k"):
             assert getattr(scanned, field) == pytest.approx(getattr(expected, field), rel=1e-10), field
         assert scanned.quantiles == pytest.approx(expected.quantiles, rel=2e-3)
@@ -292,3 +294,22 @@ def test_support_is_that_of_the_log_in_memory_with_masses_and_with_actions_barre
         assert found.never_logged == expected.never_logged == ("up",)
         assert found.rows == (expected.rows if policy.name == "pick" else 0)
         assert expected.rows > 0
+
+
+def test_the_tail_of_an_epsilon_greedy_log_is_bounded_in_a_scan_too() -> None:
+    rng = np.random.default_rng(0)
+    n, k = 2_000, 4
+    chances = np.full((n, k), 0.02)
+    chances[np.arange(n), rng.integers(0, k, n)] += 0.92
+    action = (chances.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=k - 1)
+    new = rng.dirichlet(np.full(k, 0.3), n)
+    whole = {"x": rng.integers(0, 5, n), "action": action, "reward": rng.random(n)}
+    whole |= {f"p_{j}": chances[:, j] for j in range(k)} | {f"q_{j}": new[:, j] for j in range(k)}
+    roles: dict[str, Any] = {"propensity": [f"p_{j}" for j in range(k)], "context": ["x"], "actions": list(range(k))}
+    target = {"new": kwis.distribution([f"q_{j}" for j in range(k)])}
+    scanned = evaluate_scanned(scan_log(pa.table(whole), **roles), target, estimators=["wis"], replicates=20)
+    inside = kwis.read_log(whole, **roles)
+    (policy,) = resolve_targets(inside, target)
+    expected = in_memory(weigh(inside, policy), bounded=has_bounded_weights(inside, policy))
+    assert in_memory(weigh(inside, policy)).pareto_k > expected.pareto_k
+    assert scanned.diagnostics["new"].weights.pareto_k == pytest.approx(expected.pareto_k, rel=1e-10)

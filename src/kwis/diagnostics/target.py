@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwis.diagnostics.balance import balance
+from kwis.diagnostics.bound import has_bounded_weights
 from kwis.diagnostics.local import local_mean_weight
 from kwis.diagnostics.records import PropensityReport, TargetDiagnostics
 from kwis.diagnostics.verdict import verdict
@@ -37,7 +38,7 @@ def target_diagnostics(
         Of the local mean weight, usually those of Kernel-WIS.
     """
     weighed = weigh(log, target) if sample is None else sample
-    weights = weight_diagnostics(weighed)
+    weights = weight_diagnostics(weighed, bounded=has_bounded_weights(log, target))
     reach = support(log, target)
     return TargetDiagnostics(
         target=target.name,

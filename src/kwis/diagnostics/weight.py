@@ -13,14 +13,20 @@ from kwis.diagnostics.records import InfluentialRow, WeightDiagnostics
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
-from kwis.typing import Floats
+from kwis.typing import Floats, Ints
 from kwis.weights import WeightedSample, effective_size
 
 PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
-def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagnostics:
-    """Spread of the weights, their mean, their tail, and the ``most`` influential rows."""
+def weight_diagnostics(sample: WeightedSample, *, most: int = 10, bounded: bool = False) -> WeightDiagnostics:
+    """Spread of the weights, their mean, their tail, and the ``most`` influential rows.
+
+    Parameters
+    ----------
+    bounded
+        Whether the weights are known to have a bound, see :mod:`kwis.diagnostics.bound`.
+    """
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
     total = float(loads.sum())
@@ -38,9 +44,14 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10) -> WeightDiagn
         p_value=_two_sided(mean - 1, error),
         probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(_quantiles(sample.weight, mass)),
-        pareto_k=pareto_k(sample.weight * (mass / mass.mean())),
+        pareto_k=pareto_k(_once(loads, sample.group), bounded=bounded),
         influential=_influential(sample, loads / total if total > 0 else loads, most),
     )
+
+
+def _once(loads: Floats, group: Ints | None) -> Floats:
+    """Loads without those that a row shares with another of its group: copies of one draw say nothing about the tail."""
+    return loads if group is None else np.unique(np.column_stack([group, loads]), axis=0)[:, 1]
 
 
 def _two_sided(distance: float, error: float) -> float:

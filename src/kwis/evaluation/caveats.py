@@ -15,11 +15,13 @@ all of a reward                          with care      its model explains over 
 ..                                       with care      its mean changed over time (p below 0.1 %) and the actions
                                                         did not
 ..                                       do not trust   all are the same
+..                                       with care      rows that share a value of a column agree in actions or in
+                                                        rewards (:mod:`kwis.evaluation.sharing`)
+..                                       do not trust   ... and that more than doubles variances
 all of a target and a reward             with care      the rewards that differ from the usual one, weighted, are worth
                                                         fewer than 60 equal ones
 ..                                       do not trust   fewer than 30; or than 10 if they are all the same, such as 1
-everything                               with care      every row occurs equally often, and more than once, though
-                                                        no column says which belong together
+everything                               with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
 
 Scans know those of single estimators only.
@@ -31,11 +33,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from kwis.copies import copies_in_words
 from kwis.diagnostics import Drift, WeightDiagnostics, combine
 from kwis.estimators.influence import draw_sums
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
-from kwis.logged import LoggedBandit
+from kwis.evaluation.sharing import shared_draws
+from kwis.logged import COPIES, LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, effective_size
@@ -44,7 +48,6 @@ MEAN_P_VALUE = 0.01
 OWN_CONTEXT = 0.5
 APPLIED_MEAN = 0.02
 MOST_EXPLAINED = 0.98
-FEW_ROWS = 10
 FEW_OTHERS = (60, 30)
 FEW_EQUAL_OTHERS = (60, 10)
 CHANGED = 0.001
@@ -92,7 +95,7 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *same(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
+        name: (*copies, *shared_draws(log, j), *same(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
         for j, name in enumerate(log.reward_names)
     }
 
@@ -135,21 +138,8 @@ def _history(change: Drift | None) -> Iterable[Verdict]:
 
 
 def _copies(log: LoggedBandit) -> Iterable[Verdict]:
-    times = 1 if log.group is not None else repeats(log)
-    if times > 1:
-        yield _careful(f"every row occurs {times} times: if they are copies of one decision, intervals are too short")
-
-
-def repeats(log: LoggedBandit) -> int:
-    """How often every row of the table occurs, the same for all; 1 where they differ in that, or are but a handful of different rows."""
-    codes, counts = np.zeros(len(log), dtype=np.int64), np.array([len(log)])
-    for column in log.table.columns.values():
-        own = np.unique(column.values, return_inverse=True)[1]
-        codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
-        counts = np.bincount(codes)
-        if counts.min() == 1:
-            return 1
-    return int(counts[0]) if counts.size >= FEW_ROWS and np.ptp(counts) == 0 else 1
+    if log.group_origin == COPIES:
+        yield _careful(copies_in_words(log))
 
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:

@@ -18,6 +18,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
+from kwis.copies import with_copies_grouped
 from kwis.errors import InputError, UnsupportedError
 from kwis.logged import LoggedBandit
 from kwis.outcome.models import Candidate, Lesson, Tried, default_models
@@ -91,7 +92,7 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
     """
     generator = check.generator(rng)
     index = log.reward_number(reward)
-    labels = _folds(log, check.whole(folds, "folds", 2), generator)
+    labels = _folds(with_copies_grouped(log), check.whole(folds, "folds", 2), generator)
     features = log.features()
     candidates = {} if model is None else {_described(model): Candidate(model)}
     candidates = candidates or default_models(len(log), features.shape[1], log.n_actions, int(generator.integers(2**31)))

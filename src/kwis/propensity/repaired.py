@@ -11,15 +11,17 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
+from kwis.copies import with_copies_grouped
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.check import known_distribution
-from kwis.propensity.choose import LEVEL, ROWS_TO_FIT, Chosen, Splits, When, choose
+from kwis.propensity.choose import LEVEL, ROWS_TO_FIT, Chosen, Fitted, Splits, When, choose
 from kwis.propensity.material import Material
 from kwis.propensity.reliability import Reliability, reliability
 from kwis.propensity.repair import TERMS, RepairModel, described, known_terms
 from kwis.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
 from kwis.propensity.shrunk import Mask
+from kwis.propensity.tame import between, tame_share, useful_share
 from kwis.smoothing.threads import each_block, engine
 from kwis.typing import Floats, Ints, Seed
 
@@ -116,9 +118,10 @@ def repair_propensities(
         ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if they become more likely at
         all, for propensities that other tests have called wrong; ``always``: whatever the test says.
     """
+    check.one_of(when, "when", get_args(When))
+    log = with_copies_grouped(log)
     if log.propensity is None:
         raise InputError("`log` must have propensities to be repaired; kwis.estimate_propensities supplies them")
-    check.one_of(when, "when", get_args(When))
     wanted, count, generator = known_terms(terms), check.whole(folds, "folds", 2), check.generator(rng)
     given = known_distribution(log)
     with engine():
@@ -144,20 +147,30 @@ def _whole(
 
 def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """``(n, K)`` distribution, each fold's from the rows of the others, and ``(n, folds)`` what each of the models says of all rows."""
-    count = int(labels.max()) + 1
-    made, refits = np.empty_like(rows.given), np.empty((rows.n, count))
     learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
 
+    def learn(fold: int) -> Fitted:
+        return chosen.fit(rows.take(learnt_from & (labels != fold)), np.random.default_rng([seed, fold]))
+
+    models = each_block(learn, range(int(labels.max()) + 1))
+    made, refits = _applied(rows, models, labels)
+    share = useful_share(rows.given, made, rows.action, chosen.p_value, rows.mass, rows.group)
+    return (made, refits) if share == 1.0 else _applied(rows, models, labels, share)
+
+
+def _applied(rows: Material, models: Sequence[Fitted], labels: Ints, share: float = 1.0) -> tuple[Floats, Floats]:
+    """What the models say, or so much of it: of the rows held out from each all actions, of all rows the action taken."""
+    made, refits = np.empty_like(rows.given), np.empty((rows.n, len(models)))
+
     def fill(fold: int) -> None:
-        fitted = chosen.fit(rows.take(learnt_from & (labels != fold)), np.random.default_rng([seed, fold]))
         for start in range(0, rows.n, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            found = fitted.distribution(rows.features[part], rows.given[part])
+            found = between(rows.given[part], models[fold].distribution(rows.features[part], rows.given[part]), share)
             refits[part, fold] = found[np.arange(len(found)), rows.action[part]]
             held = labels[part] == fold
             made[part][held] = found[held]
 
-    each_block(fill, range(count))
+    each_block(fill, range(len(models)))
     return made, refits
 
 
@@ -193,6 +206,8 @@ def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: 
 
         each_block(fill, range(refits.shape[1]))
         made = refits[np.arange(rows.n), labels]
+        share = tame_share(given, made, whole.p_value, rows.mass)
+        made, refits = given ** (1 - share) * made**share, given[:, None] ** (1 - share) * refits**share
     return _result(log, whole, given, made, labels, refits)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kwis.columns import Label
+from kwis.diagnostics.bound import Floor
 from kwis.errors import InputError
 from kwis.streaming.capped import CappedSums
 from kwis.streaming.largest import Largest, Spread
@@ -36,6 +37,8 @@ class Weighed:
         How often each action was taken.
     promised
         From target to what it promised each action, where that is known.
+    floor, ceilings
+        Smallest propensity, and the largest weight that any action would have for each target, infinite where that is not known.
     """
 
     rows: Rows
@@ -43,6 +46,8 @@ class Weighed:
     context: Ints | None
     actions: dict[Label, int]
     promised: dict[str, Promises]
+    floor: Floor
+    ceilings: Floats
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -61,6 +66,8 @@ class Accumulator:
     rows: int = 0
     actions: Counter[Label] = field(default_factory=Counter)
     promised: dict[str, Promises] = field(default_factory=dict)
+    floor: Floor = field(default_factory=Floor)
+    ceilings: Floats = field(default_factory=lambda: np.zeros(1))
 
     @classmethod
     def empty(cls, layout: Layout, *, replicates: int, seed: int, subset: int, tail: int, pivots: Floats | None) -> Accumulator:
@@ -85,6 +92,7 @@ class Accumulator:
         self.rows += rows.n
         self.actions.update(batch.actions)
         self.promised = _joined(self.promised, batch.promised)
+        self.floor, self.ceilings = self.floor.merge(batch.floor), np.maximum(self.ceilings, batch.ceilings)
         if len(self.actions) > MOST_LABELS:
             raise InputError(f"`action` must have at most {MOST_LABELS:,} different labels in a log that is scanned, got more")
 
@@ -99,6 +107,8 @@ class Accumulator:
             rows=self.rows + other.rows,
             actions=self.actions + other.actions,
             promised=_joined(self.promised, other.promised),
+            floor=self.floor.merge(other.floor),
+            ceilings=np.maximum(self.ceilings, other.ceilings),
         )
 
 

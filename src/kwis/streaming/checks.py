@@ -13,6 +13,7 @@ from kwis._validation import read_only
 from kwis.columns import Label
 from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, WeightDiagnostics, drift, propensity_report
 from kwis.diagnostics.balance import balance
+from kwis.diagnostics.bound import is_bounded
 from kwis.diagnostics.local import local_mean_weight
 from kwis.diagnostics.pareto import pareto_k
 from kwis.diagnostics.records import InfluentialRow
@@ -59,7 +60,7 @@ def weight_diagnostics(found: Accumulator, totals: Totals, t: int, grouped: bool
         p_value=p_value(distance, error),
         probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(spread.quantiles(np.array(PROBABILITIES))),
-        pareto_k=pareto_k(loads, spread.positive),
+        pareto_k=pareto_k(loads, spread.positive, is_bounded(found.floor, float(found.ceilings[t]), spread.largest)),
         influential=_influential(found, totals, t),
     )
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kwis.diagnostics.bound import Floor, least_positive
 from kwis.errors import InputError
 from kwis.streaming import values
 from kwis.streaming.accumulator import Accumulator, Weighed, checked_terms
-from kwis.streaming.promises import Promises, Shares, promised_by_choice, promised_by_shares
+from kwis.streaming.promises import Promises, Shares, ceiling_by_choice, ceiling_by_shares, promised_by_choice, promised_by_shares
 from kwis.streaming.rows import Layout, Rows
 from kwis.streaming.source import Batch
 from kwis.typing import Floats
@@ -99,14 +100,23 @@ class Plan:
             draw=identity if self.group is None else values.label_keys(batch, self.group, "group"),
             number=batch.numbers(),
             mass=mass,
-            weight=np.stack([chance / assumed for chance, _ in chances], axis=1),
+            weight=np.stack([chance / assumed for chance, *_ in chances], axis=1),
             reward=np.stack([values.finite(batch, name, "reward") for name in self.rewards], axis=1),
         )
         context = None
         if self.states:
             context = np.stack([values.column_keys(batch, self.context, salt) for salt in (2, 3)], axis=1)
-        promised = {target.name: promises for target, (_, promises) in zip(self.targets, chances, strict=True) if promises is not None}
-        return Weighed(rows=checked_terms(rows, batch.row), table=batch.table, context=context, actions=action.counts(), promised=promised)
+        promised = {target.name: promises for target, (_, promises, _) in zip(self.targets, chances, strict=True) if promises is not None}
+        least = assumed if not logger else least_positive(np.stack(list(logger.values()), axis=1))
+        return Weighed(
+            rows=checked_terms(rows, batch.row),
+            table=batch.table,
+            context=context,
+            actions=action.counts(),
+            promised=promised,
+            floor=Floor.of(least, rows.draw),
+            ceilings=np.array([ceiling for _, _, ceiling in chances]),
+        )
 
     def _propensity(self, batch: Batch, action: values.Labels) -> tuple[Floats, Shares]:
         """Probability of the logged action under the logger, and of every action where columns say it."""
@@ -120,14 +130,14 @@ class Plan:
         return logged, shares
 
     @staticmethod
-    def _chance(batch: Batch, action: values.Labels, target: Target, mass: Floats, logger: Shares) -> tuple[Floats, Promises | None]:
-        """Probability of the logged action under a target, and what it promises every action where that is known."""
+    def _chance(batch: Batch, action: values.Labels, target: Target, mass: Floats, logger: Shares) -> tuple[Floats, Promises | None, float]:
+        """Probability of the logged action under a target, what it promises every action and its largest possible weight where known."""
         if target.chosen is not None:
             choice = values.Labels.of(batch, target.chosen, "target")
-            return action.same(choice).astype(np.float64), promised_by_choice(choice, mass, logger)
+            return action.same(choice).astype(np.float64), promised_by_choice(choice, mass, logger), ceiling_by_choice(choice, logger)
         assert target.chance is not None
         if target.chance.columns is None:
             assert target.chance.column is not None
-            return values.probabilities(batch, target.chance.column, "target"), None
+            return values.probabilities(batch, target.chance.column, "target"), None, np.inf
         logged, shares = values.by_action(batch, dict(target.chance.columns), action, "target")
-        return logged, promised_by_shares(shares, mass, logger)
+        return logged, promised_by_shares(shares, mass, logger), ceiling_by_shares(shares, logger)

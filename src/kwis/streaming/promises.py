@@ -63,6 +63,21 @@ def _promise(share: Floats, mass: Floats, logged: Floats | None) -> Promise:
     return Promise(int(np.count_nonzero(share)), float(mass @ share), int(np.count_nonzero(barred)), float(mass @ barred))
 
 
+def ceiling_by_choice(choice: Labels, logger: Shares) -> float:
+    """Largest weight that a target that takes one action in every row can have; infinite where the logger's distribution is not known."""
+    if not logger:
+        return np.inf
+    return ceiling_by_shares({str(label): (choice.codes == code).astype(np.float64) for code, label in enumerate(choice.names)}, logger)
+
+
+def ceiling_by_shares(shares: Shares, logger: Shares) -> float:
+    """The same of a target whose probability of every action is known; what the logger could not do has no weight."""
+    if not logger:
+        return np.inf
+    possible = ((share[logger[label] > 0], logger[label][logger[label] > 0]) for label, share in shares.items() if label in logger)
+    return max((float((share / chance).max()) for share, chance in possible if share.size), default=0.0)
+
+
 def together(one: Promises, other: Promises) -> Promises:
     """Sums over the rows of both."""
     return {label: one.get(label, Promise()) + other.get(label, Promise()) for label in (*one, *(new for new in other if new not in one))}
