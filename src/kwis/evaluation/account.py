@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from kwis.diagnostics import Drift
+from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
@@ -37,6 +38,7 @@ def notes_of(
         *(made.note for made in predictions),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),
+        *family_note(intervals.level, [target.name for target in ready.targets], ready.log.reward_names),
         *intervals.notes,
     )
 

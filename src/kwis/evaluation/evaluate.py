@@ -17,6 +17,7 @@ from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import about_rewards, lone_share, verdicts_of
+from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
@@ -165,8 +166,9 @@ class _Run:
         about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
         verdicts = self._verdicts(measured, diagnostics, about)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
-        changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
         self.steps("estimating segments")
         segments = segments_by(self.splits, entries, logging, intervals, report, about)
         self.steps("following the bandwidth")
@@ -178,7 +180,7 @@ class _Run:
             diagnostics=diagnostics,
             propensity=report if ready.mended is None else ready.mended.given_report,
             repair=None if ready.mended is None else repair_of(ready.mended, entries),
-            rankings=rankings_of(entries, logging, rows, chosen, intervals),
+            rankings=rankings,
             paths=paths,
             segments=segments,
             drift=changed[0],

@@ -79,6 +79,8 @@ class Change:
         others it is that of a normal error from the influence values; ``nan`` where there is none.
     recommended
         Whether both sides are by their recommended estimators.
+    policies
+        How many target policies are judged together, see :mod:`kwis.evaluation.claims`.
     """
 
     target: str
@@ -90,11 +92,22 @@ class Change:
     std_error: float
     p_value: float
     recommended: bool = False
+    policies: int = 1
+
+    @property
+    def claim(self) -> Interval:
+        """The interval that everything said of the difference follows: the simultaneous one where several policies are judged."""
+        return self.simultaneous if self.policies > 1 else self.interval
+
+    @property
+    def side(self) -> int:
+        """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told apart."""
+        return int(self.claim.low > 0) - int(self.claim.high < 0)
 
     @property
     def decided(self) -> bool:
-        """Whether the interval leaves 0 out."""
-        return self.interval.low > 0 or self.interval.high < 0
+        """Whether the claim leaves 0 out."""
+        return self.side != 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -104,7 +117,7 @@ class Recommendation:
     Attributes
     ----------
     change
-        The difference to the logging policy by that estimate: the headline.
+        The difference to the logging policy by that estimate: the headline; its ``claim`` is what words follow.
     runner_up
         The estimate that would be used otherwise, where there is one.
     disagreement

@@ -41,10 +41,11 @@ def signed(value: float, digits: int) -> str:
 
 def gain(change: Change) -> str:
     """A difference and what it means for the decision."""
-    ends = change.interval
+    ends = change.claim
     digits = decimals([ends.width])
-    size = f"{signed(ends.value, digits)}, {ends.level:.0%} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
-    side = "better than" if ends.low > 0 else "worse than" if ends.high < 0 else "not told apart from"
+    together = "" if change.policies == 1 else f"for all {change.policies} policies together "
+    size = f"{signed(ends.value, digits)}, {ends.level:.0%} {together}{signed(ends.low, digits)} to {signed(ends.high, digits)}"
+    side = {1: "better than", -1: "worse than", 0: "not told apart from"}[change.side]
     return f"{side} the {change.baseline} ({size})"
 
 

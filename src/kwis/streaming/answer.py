@@ -12,6 +12,7 @@ from kwis.errors import UnsupportedError
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import verdicts_of
+from kwis.evaluation.claims import family_note, judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.measure import Measured, std_errors_of
 from kwis.evaluation.recommend import pick
@@ -61,15 +62,16 @@ class Run:
         chosen = {key: made.name for key, made in picks.items()}
         bare = {key: _bare(one) for key, one in logging.items()}
         rows = (*logging_rows(bare, intervals), *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals))
-        changes = changes_of(rest, logging, chosen, intervals)
         entries = [one for one in rest if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(rest, logging, chosen, intervals), rankings, len(plan.targets))
         return Evaluation(
             rows=rows,
             changes=changes,
             recommendations=recommendations_of(picks, rows, changes, rest, intervals),
             diagnostics=diagnostics,
             propensity=report,
-            rankings=rankings_of(entries, logging, rows, chosen, intervals),
+            rankings=rankings,
             paths=(),
             segments=(),
             drift=self.sampled.drift(),
@@ -128,6 +130,7 @@ class Run:
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
         yield "propensities were used as given: repair needs all rows in memory"
+        yield from family_note(self.intervals.level, [target.name for target in plan.targets], plan.rewards)
         if some < n:
             yield f"propensities, local weights, balance and drift were checked on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
 
