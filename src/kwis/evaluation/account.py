@@ -75,4 +75,5 @@ def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Se
         path_rows=paths[0].rows if paths else 0,
         context=log.context_columns,
         repair=ready.repair,
+        propensity_source=log.propensity_source,
     )

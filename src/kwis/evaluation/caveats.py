@@ -16,7 +16,8 @@ all of a reward                          with care      its model explains over 
                                                         did not
 ..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
-everything                               with care      every row occurs equally often, and more than once, though
+everything                               with care      propensities come from a model, as somebody said
+..                                       with care      every row occurs equally often, and more than once, though
                                                         no column says which belong together
 =======================================  =============  ==============================================
 
@@ -32,6 +33,7 @@ import numpy as np
 from kwis.diagnostics import Drift, WeightDiagnostics, combine
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
+from kwis.evaluation.scope import source_doubt
 from kwis.logged import LoggedBandit
 from kwis.results import Verdict
 from kwis.typing import Floats
@@ -85,7 +87,7 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
+        name: (*copies, *source_doubt(log), *rare(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
         for j, name in enumerate(log.reward_names)
     }
 

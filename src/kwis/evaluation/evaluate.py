@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,15 @@ from kwis.evaluation.recommend import NEAR, Pick, pick
 from kwis.evaluation.records import Path
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
+from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
+from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import segments_by
 from kwis.evaluation.split import Split, splits_by
 from kwis.intervals import IntervalMethod
+from kwis.io.assemble import checked_source
 from kwis.kernels import RBF
-from kwis.logged import LoggedBandit
+from kwis.logged import LoggedBandit, PropensitySource
 from kwis.outcome import PredictedRewards, predict_rewards
 from kwis.results import Verdict
 from kwis.smoothing.threads import engine
@@ -51,6 +54,7 @@ def evaluate(
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
+    propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
     rng: Seed = 0,
@@ -82,6 +86,8 @@ def evaluate(
         probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
+    propensity_source
+        ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
         see :mod:`kwis.evaluation.repair`. A scanned log keeps its propensities.
@@ -98,8 +104,9 @@ def evaluate(
     if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
     if not isinstance(log, LoggedBandit):
-        from kwis.streaming.door import evaluate_large
+        from kwis.streaming.door import evaluate_large, said_of
 
+        log = log if propensity_source is None else said_of(log, propensity_source)
         if repair == "always":
             raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
         models = {"reward_model": reward_model, "propensity_model": propensity_model}
@@ -108,6 +115,8 @@ def evaluate(
     if exact is not None or client is not None:
         name, given = ("exact", exact) if exact is not None else ("client", client)
         raise InputError(f"`{name}` must go with a log from kwis.scan_log, got {given!r} with one in memory")
+    if propensity_source is not None:
+        log = replace(log, propensity_source=checked_source(propensity_source))
     level = check.level(level)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)
@@ -173,10 +182,11 @@ class _Run:
         segments = segments_by(self.splits, entries, logging, intervals, report, about)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
+        recommendations = recommendations_of(picks, rows, changes, measured, intervals)
         found = Evaluation(
             rows=rows,
             changes=changes,
-            recommendations=recommendations_of(picks, rows, changes, measured, intervals),
+            recommendations=recommendations,
             diagnostics=diagnostics,
             propensity=report if ready.mended is None else ready.mended.given_report,
             repair=None if ready.mended is None else repair_of(ready.mended, entries),
@@ -187,6 +197,8 @@ class _Run:
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            scope=scope_of(ready.log, report, diagnostics.values(), training=True, drift=changed[0] is not None),
         )
         self.steps("done")
         return found

@@ -272,6 +272,8 @@ class Settings:
         Bandwidth of each target, where one was selected.
     repair
         When logged propensities were to be repaired.
+    propensity_source
+        Whether propensities come from a randomiser or a model, as somebody said; None where nobody did.
     selection_rows, path_rows
         Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
     """
@@ -289,6 +291,7 @@ class Settings:
     path_rows: int
     context: tuple[str, ...] = ()
     repair: str = "auto"
+    propensity_source: str | None = None
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

@@ -17,6 +17,8 @@ from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.measure import Measured, std_errors_of
 from kwis.evaluation.recommend import pick
 from kwis.evaluation.records import LOGGING_POLICY, Settings
+from kwis.evaluation.robustness import robustness_of
+from kwis.evaluation.scope import scope_of, source_doubt
 from kwis.streaming.accumulator import Accumulator
 from kwis.streaming.checks import Sampled, support_of, weight_diagnostics
 from kwis.streaming.kernel import Kernels, kernel_notes, kernel_side
@@ -57,6 +59,7 @@ class Run:
             {name: one.verdict for name, one in diagnostics.items()},
             {name: one.weights for name, one in diagnostics.items()},
             0.0 if states is None else states.lone,
+            {reward: tuple(source_doubt(self.sampled.log)) for reward in plan.rewards},
         )
         picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
@@ -65,10 +68,11 @@ class Run:
         entries = [one for one in rest if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(rest, logging, chosen, intervals), rankings, len(plan.targets))
+        recommendations = recommendations_of(picks, rows, changes, rest, intervals)
         return Evaluation(
             rows=rows,
             changes=changes,
-            recommendations=recommendations_of(picks, rows, changes, rest, intervals),
+            recommendations=recommendations,
             diagnostics=diagnostics,
             propensity=report,
             rankings=rankings,
@@ -78,6 +82,8 @@ class Run:
             weights=self.sampled.weights(),
             notes=(*notes, *self._notes(states, refusal), *(kernel_notes(kernels.values()) if kernels else ())),
             settings=self._settings([*logging.values(), *rest]),
+            sensitivity=robustness_of(self.sampled.log, self.sampled.targets, recommendations),
+            scope=scope_of(self.sampled.log, report, diagnostics.values(), training=False, drift=self.sampled.drift() is not None),
         )
 
     def _refuse_no_weight(self, totals: Totals) -> None:
@@ -150,6 +156,7 @@ class Run:
             selection_rows=self.sampled.log.n,
             path_rows=0,
             context=plan.context,
+            propensity_source=self.log.roles.propensity_source,
         )
 
 
