@@ -36,6 +36,7 @@ def notes_of(
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
         *dict.fromkeys(finding for change in changed if change is not None for finding in change.findings),
         *(made.note for made in predictions),
+        *(target.note for target in ready.targets if target.note is not None),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),
         *family_note(intervals.level, [target.name for target in ready.targets], ready.log.reward_names),

@@ -16,6 +16,9 @@ all of a reward                          with care      its model explains over 
                                                         did not
 ..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
+all of a target and reward               with care,     the target seems to have learnt from these very rows
+                                         do not trust   (:mod:`kwis.diagnostics.training`)
+..                                       with care      it is a fitted model, and nobody said that other rows were used
 everything                               with care      propensities come from a model, as somebody said
 ..                                       with care      every row occurs equally often, and more than once, though
                                                         no column says which belong together
@@ -30,11 +33,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.diagnostics import Drift, WeightDiagnostics, combine
+from kwis.diagnostics import Drift, TrainingCheck, WeightDiagnostics, combine
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.scope import source_doubt
 from kwis.logged import LoggedBandit
+from kwis.policies import TargetPolicy
 from kwis.results import Verdict
 from kwis.typing import Floats
 
@@ -58,6 +62,7 @@ def verdicts_of(
     weights: Mapping[str, WeightDiagnostics],
     lone: float,
     rewards: Mapping[str, Sequence[Verdict]] | None = None,
+    training: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> list[Verdict]:
     """Verdict on every estimate: that on its target, and its own caveats.
 
@@ -67,11 +72,25 @@ def verdicts_of(
         Share of the rows whose context no other row has.
     rewards
         What speaks against every estimate of a reward, see :func:`about_rewards`.
+    training
+        Whether a target has learnt from a reward of this log, by target and reward, see :func:`about_training`.
     """
     found = []
     for one in measured:
         own = _caveats(one, weights[one.target], lone)
-        found.append(combine(targets[one.target], *own, *(rewards or {}).get(one.reward, ())))
+        learnt = [verdict for key, verdict in (training or {}).items() if key == (one.target, one.reward)]
+        found.append(combine(targets[one.target], *learnt, *own, *(rewards or {}).get(one.reward, ())))
+    return found
+
+
+def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingCheck]) -> dict[tuple[str, str], Verdict]:
+    """Whether targets have learnt from the rows that evaluate them: what the check says, or else what has to be asked."""
+    asked = {target.name: target.question for target in targets}
+    found = {}
+    for one in checks:
+        question = asked[one.target]
+        silent = one.verdict.level == "trust" and question is not None
+        found[one.target, one.reward] = _careful(question) if silent and question is not None else one.verdict
     return found
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, target_diagnostics
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, TrainingCheck, combine, drift, target_diagnostics, training_check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
-from kwis.evaluation.caveats import about_rewards, lone_share, verdicts_of
+from kwis.evaluation.caveats import about_rewards, about_training, lone_share, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
@@ -173,13 +173,15 @@ class _Run:
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
         about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
-        verdicts = self._verdicts(measured, diagnostics, about)
+        training = self._training(predictions)
+        learnt = about_training(ready.targets, training)
+        verdicts = self._verdicts(measured, diagnostics, about, learnt)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
         self.steps("estimating segments")
-        segments = segments_by(self.splits, entries, logging, intervals, report, about)
+        segments = segments_by(self.splits, entries, logging, intervals, _with_training(report, learnt), about)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
         recommendations = recommendations_of(picks, rows, changes, measured, intervals)
@@ -198,6 +200,7 @@ class _Run:
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
             sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), training=True, drift=changed[0] is not None),
         )
         self.steps("done")
@@ -251,10 +254,21 @@ class _Run:
         measured: Sequence[Measured],
         diagnostics: Mapping[str, TargetDiagnostics],
         rewards: Mapping[str, Sequence[Verdict]],
+        training: Mapping[tuple[str, str], Verdict],
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards)
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, training)
+
+    def _training(self, predictions: Sequence[PredictedRewards]) -> tuple[TrainingCheck, ...]:
+        """Whether targets have learnt from the rewards of these rows."""
+        log = self.ready.log
+        expected = {made.reward: made.logged for made in predictions}
+        return tuple(
+            training_check(log, target, reward, expected.get(reward), rng=self.ready.seed)
+            for target in self.ready.targets
+            for reward in log.reward_names
+        )
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
@@ -276,3 +290,11 @@ class _Run:
             if kernel is not None and np.ndim(kernel.bandwidth) == 0:
                 found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured)
         return tuple(found)
+
+
+def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], Verdict]) -> PropensityReport:
+    """The report with what is known about the training of each target, which holds in every segment too."""
+    about: dict[str, list[Verdict]] = {}
+    for (target, _), found in training.items():
+        about.setdefault(target, []).append(found)
+    return replace(report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()})
