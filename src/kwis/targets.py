@@ -53,8 +53,8 @@ from kwis.policies import (
 from kwis.table import Table, is_single, table_of
 
 _TRAINED_WHERE = (
-    "{} is a fitted model: if it was trained on these very rows, it looks better than it is; kwis.cross_fit trains it on others, "
-    "kwis.trained_elsewhere says that it was"
+    "{} is a fitted model and would look better than it is on the rows it was trained on: "
+    "if these are among them, use kwis.cross_fit; if not, say kwis.trained_elsewhere(...)"
 )
 Policy = TypeVar("Policy", bound=Any)  # a record with a `name`
 

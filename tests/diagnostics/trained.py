@@ -68,7 +68,7 @@ def _classified(context, action, reward, actions):
 
 LEARNERS = {
     "boosted": lambda *data: _regressed(HistGradientBoostingRegressor(), *data),
-    "boosted classifiers": lambda *data: _classified(*data),
+    "boosted classifiers": _classified,
     "forest": lambda *data: _regressed(RandomForestRegressor(40, min_samples_leaf=3, n_jobs=1), *data),
 }
 

@@ -163,6 +163,8 @@ def show_trust(console: Console, evaluation: Evaluation) -> None:
     for (level, reasons), subjects in trust_of(evaluation).items():
         console.print(Text.assemble(f"  {', '.join(subjects)}: ", coloured(level)))
         _points(console, reasons)
+    if evaluation.scope is not None:
+        _points(console, evaluation.scope.words, "  ")
     if evaluation.notes:
         console.print(Text("Notes", style="bold"))
         _points(console, evaluation.notes)

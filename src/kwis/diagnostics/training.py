@@ -6,16 +6,16 @@ in its rows that have nothing to do with each other in those of any other policy
 - its jitter ``u``: its probability of the logged action, minus the mean of its probabilities of that action in the ten nearest contexts;
 - the luck ``e``: the reward, minus what a model that has not seen the row predicts for the logged action.
 
-========  ==================================================  =========  ============
-figure    meaning                                             with care  do not trust
-========  ==================================================  =========  ============
-``z``     ``sum(u e)`` in its standard errors                 2.6        4
-``pull``  ``mean(u e)`` in standard deviations of ``e``       0.03       0.05
-========  ==================================================  =========  ============
+============  =====================================================  =========  ============
+figure        meaning                                                with care  do not trust
+============  =====================================================  =========  ============
+``z``         ``sum(u e)`` in its standard errors                    2.6        2.6
+``z * pull``  ``pull`` is ``mean(u e)`` over the deviation of ``e``  0.1        0.4
+============  =====================================================  =========  ============
 
-Both have to be reached; where ``z`` is 6 or more, six tenths of the pull will do. The size is asked for because a very good policy
-shows a little of the same where the reward model is poor, and a large log makes that significant. A policy that knows more about the
-rewards than the context of the log tells shows it too, and cannot be told apart.
+Both have to be reached. The size is asked for as well as the test because a very good policy shows a little of the same where the reward
+model is poor, and a large log makes that significant. A policy that knows more about the rewards than the context of the log tells shows
+it too, and cannot be told apart.
 
 A smooth policy with a few parameters, learnt from thousands of rows, has next to no jitter: it is not seen here, and gains little.
 """
@@ -35,10 +35,10 @@ from kwis.typing import Floats, Ints, Seed
 
 NEIGHBOURS = 10
 MOST_ROWS = 10_000
-Z = (2.6, 4.0)
-PULL = (0.03, 0.05)
-CERTAIN_Z, CERTAIN_SHARE = 6.0, 0.6
+LEAST_Z = 2.6
+STRENGTH = (0.1, 0.4)
 
+_ROUNDING = 1e-12
 _ALIKE = 25  # neighbours with the same action whose mean reward stands in for a model
 
 
@@ -61,8 +61,7 @@ class TrainingCheck:
     @property
     def verdict(self) -> Verdict:
         """Nothing against the policy, doubt, or a clear case."""
-        share = CERTAIN_SHARE if self.z >= CERTAIN_Z else 1.0
-        reached = sum(self.pull >= share * pull and self.z >= z for pull, z in zip(PULL, Z, strict=True))
+        reached = sum(self.z >= LEAST_Z and self.z * self.pull >= strength for strength in STRENGTH)
         if not reached:
             return Verdict(level="trust")
         seems = f"{self.target} {'seems to have' if reached == 2 else 'may have'} learnt from these very rows"
@@ -110,9 +109,11 @@ def jitter(features: Floats, action: Ints, target: TargetPolicy) -> Floats:
     Without the whole distribution only the rows with the same action know that probability, and the nearest are sought among them.
     """
     if target.distribution is None:
-        return target.logged - _alike(features, action, target.logged, NEIGHBOURS)
-    near = _nearest(features, NEIGHBOURS)
-    return target.logged - target.distribution[near, action[:, None]].mean(axis=1)
+        around = _alike(features, action, target.logged, NEIGHBOURS)
+    else:
+        around = target.distribution[_nearest(features, NEIGHBOURS), action[:, None]].mean(axis=1)
+    found = target.logged - around
+    return np.where(np.abs(found) > _ROUNDING, found, 0.0)
 
 
 def _alike(features: Floats, action: Ints, values: Floats, count: int = _ALIKE) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kwis.evaluation.records import LOGGING_POLICY, Change, Ranking
+from kwis.evaluation.records import LOGGING_POLICY, Change, Ranking, every_policy
 from kwis.results import Interval
 
 
@@ -53,7 +53,7 @@ def family_note(level: float, targets: Sequence[str], rewards: Sequence[str]) ->
     """What claims hold together, in a sentence, where there are several policies."""
     if len(targets) > 1:
         each = ", each reward by itself" if len(rewards) > 1 else ""
-        every = f"all {len(targets)} policies and the {LOGGING_POLICY} together"
+        every = f"{every_policy(len(targets))} and the {LOGGING_POLICY} together"
         yield f"what is said of differences holds for {every}, at {level:.0%}{each}; intervals of values hold one by one"
 
 

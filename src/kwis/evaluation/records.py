@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 LOGGING_POLICY = "logging policy"
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
 
+
+def every_policy(count: int) -> str:
+    """Several policies in words."""
+    return "both policies" if count == 2 else f"all {count} policies"
+
+
 __all__ = [
     "LOGGING_POLICY",
     "Change",
@@ -98,6 +104,11 @@ class Change:
     def claim(self) -> Interval:
         """The interval that everything said of the difference follows: the simultaneous one where several policies are judged."""
         return self.simultaneous if self.policies > 1 else self.interval
+
+    @property
+    def together(self) -> str:
+        """For which policies the claim holds, to go before or after its interval; empty for a single one."""
+        return "" if self.policies == 1 else f"for {every_policy(self.policies)} together"
 
     @property
     def side(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments, every_policy
 from kwis.evaluation.words import decimals, number, signed, span, wrapped
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def legend(evaluation: Evaluation) -> str:
     """What the marks and columns of a table of estimates mean."""
     words = f"* recommended; change: against the {LOGGING_POLICY}, on the same rows"
     several = len(evaluation.targets)
-    return words if several == 1 else f"{words}; its interval holds for all {several} policies together"
+    return words if several == 1 else f"{words}; its interval holds for {every_policy(several)} together"
 
 
 def segment_table(found: Segments) -> TextTable:

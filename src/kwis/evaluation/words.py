@@ -43,8 +43,8 @@ def gain(change: Change) -> str:
     """A difference and what it means for the decision."""
     ends = change.claim
     digits = decimals([ends.width])
-    together = "" if change.policies == 1 else f"for all {change.policies} policies together "
-    size = f"{signed(ends.value, digits)}, {ends.level:.0%} {together}{signed(ends.low, digits)} to {signed(ends.high, digits)}"
+    level = f"{ends.level:.0%} {change.together}".strip()
+    size = f"{signed(ends.value, digits)}, {level} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
     side = {1: "better than", -1: "worse than", 0: "not told apart from"}[change.side]
     return f"{side} the {change.baseline} ({size})"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Recommendation
+from kwis.evaluation.words import robustness_words
 from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, listed, number, sentence, span
@@ -39,7 +40,14 @@ def answer(evaluation: Evaluation) -> Answer:
     return Answer(
         kicker=kicker,
         words=_words(best, decimals, among=len(found), surely=surely),
-        support=(_interval(best, decimals), _trust(best), *_surer(found, best, decimals), *_others(found, best, decimals), *ties),
+        support=(
+            _interval(best, decimals),
+            *_robust(evaluation, best),
+            _trust(best),
+            *_surer(found, best, decimals),
+            *_others(found, best, decimals),
+            *ties,
+        ),
         badge=badge_of(best.row.verdict),
         cards=cards,
     )
@@ -91,10 +99,17 @@ def _interval(best: Recommendation, decimals: int) -> str:
     return f"{lead} {shown}."
 
 
+def _robust(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
+    """How wrong propensities would have to be to undo the answer."""
+    if best.row.verdict.level == "do not trust":
+        return ()
+    return tuple(sentence(f"it {words}") for words in robustness_words(evaluation, best))
+
+
 def _trust(best: Recommendation) -> str:
     reasons = best.row.verdict.reasons
     if not reasons:
-        return "Nothing in the log speaks against it." if best.row.verdict.level == "trust" else ""
+        return "Nothing that was checked in the log speaks against it." if best.row.verdict.level == "trust" else ""
     more = len(reasons) - 1
     also = f" {count(more)} more {'reason' if more == 1 else 'reasons'} below." if more else ""
     return sentence(f"because {reasons[0].rstrip('.')}") + also

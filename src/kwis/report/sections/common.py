@@ -47,8 +47,7 @@ def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -
 
 def claim_words(change: Change, decimals: int) -> str:
     """The interval that a claim follows: ``95 % interval +0.008 to +0.034``, and for how many policies together it holds."""
-    words = interval_words(change.claim, decimals, signed=True)
-    return words if change.policies == 1 else f"{words} for all {change.policies} policies together"
+    return f"{interval_words(change.claim, decimals, signed=True)} {change.together}".strip()
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, every_policy
 from kwis.report.charts import Forest, Stripe
 from kwis.report.charts.forest import cut
 from kwis.report.sections.common import claim_words, decimals_of, fold_after, interval_words, number_cell, value_words
@@ -94,7 +94,7 @@ def _differences(changes: Sequence[Change], reward: str, decimals: int, level: f
     )
     cancels = "what both policies have in common cancels"
     several = max((each.policies for each in changes), default=1)
-    together = "" if several == 1 else f" that hold for all {several} policies together"
+    together = "" if several == 1 else f" that hold for {every_policy(several)} together"
     return Figure(chart=chart, caption=f"Paired differences: {cancels}, with {confidence(level)} intervals{together}{_beyond(chart)}.")
 
 
