@@ -24,7 +24,3 @@ def training_figures(features, action, reward, predicted, distribution, together
     spread = math.sqrt(sum(total**2 for total in sums.values()))
     scale = math.sqrt(sum(luck**2 for luck in lucks) / n)
     return sum(terms) / spread, sum(terms) / n / scale
-
-
-def _apart(first, second):
-    return sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
