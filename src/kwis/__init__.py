@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
+    from kwis.crossfit import cross_fit
     from kwis.diagnostics import propensity_report
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kwis.kernels import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
     from kwis.logged import LoggedBandit
     from kwis.outcome import PredictedSample, predict_rewards
-    from kwis.policies import chosen, distribution, probability
+    from kwis.policies import chosen, distribution, probability, trained_elsewhere
     from kwis.propensity import check_propensities, estimate_propensities, repair_propensities
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample_data import sample_log
@@ -34,7 +35,8 @@ _HOMES = {
     "kwis.streaming.scan": ("scan_log", "ScannedLog"),
     "kwis.logged": ("LoggedBandit",),
     "kwis.sample_data": ("sample_log",),
-    "kwis.policies": ("probability", "chosen", "distribution"),
+    "kwis.policies": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.crossfit": ("cross_fit",),
     "kwis.evaluation.evaluate": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation": ("Evaluation",),
@@ -61,6 +63,8 @@ __all__ = [
     "probability",
     "chosen",
     "distribution",
+    "trained_elsewhere",
+    "cross_fit",
     "evaluate",
     "Evaluation",
     "sensitivity",

@@ -1,6 +1,7 @@
 """Classifiers as policies: any fitted scikit-learn classifier with ``predict_proba``.
 
-It is given the raw columns it was trained on: those of its ``feature_names_in_`` as a data frame (pandas, or polars where
+It has to be trained on other rows than those that evaluate it (:func:`kwis.cross_fit` sees to that), with the same columns. It is given:
+those of its ``feature_names_in_`` as a data frame (pandas, or polars where
 there is no pandas), or, for one trained on plain arrays, the context columns of the log in their order, as numbers. Text
 comes as strings, missing numbers as NaN. A classifier that needs something else goes into a function:
 ``lambda log: model.predict_proba(prepare(log["age"], log["country"]))``.

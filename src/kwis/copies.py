@@ -134,3 +134,10 @@ def _repeated(whole: Ints, counts: Ints) -> Ints | None:
     labels = np.empty(whole.size, dtype=np.int64)
     labels[order] = np.arange(whole.size) // times  # counts are multiples, so no label spans two distinct rows
     return labels
+
+
+def together_of(log: LoggedBandit) -> Ints:
+    """``(n,)`` label from 0 on of the rows that belong together: those of a group, or else those alike in action, rewards and context."""
+    if log.group is not None:
+        return np.unique(log.group, return_inverse=True)[1].astype(np.int64)
+    return codes_of_rows((log.action, *log.reward.T, *log.features().T))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 COPIES = "copies"
 """``group_origin`` of a log whose groups are copies of one row."""
+
+PropensitySource = Literal["randomiser", "model"]
+PROPENSITY_SOURCES: tuple[PropensitySource, ...] = ("randomiser", "model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -36,6 +40,8 @@ class LoggedBandit:
         ``(n, K)`` the logger's whole distribution, where it is known.
     propensity_origin
         ``"logged"``, or what replaced them, such as ``"estimated"``.
+    propensity_source
+        ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them; None: nobody said.
     encoding
         The context ready for distances, with the story of each column: see :mod:`kwis.encoding`.
     row_weight
@@ -66,6 +72,7 @@ class LoggedBandit:
     propensity: Floats | None = None
     behaviour: Floats | None = None
     propensity_origin: str = "logged"
+    propensity_source: PropensitySource | None = None
     row_weight: Floats | None = None
     group: Ints | None = None
     group_origin: str = "declared"
@@ -168,6 +175,7 @@ class LoggedBandit:
 
     def __repr__(self) -> str:
         known = f"{self.propensity_origin}, {'of all actions' if self.behaviour is not None else 'of the action taken'}"
+        known += "" if self.propensity_source is None else f", from a {self.propensity_source}"
         actions = ", ".join(str(name) for name in self.action_names[:6]) + (", ..." if self.n_actions > 6 else "")
         extras = [name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None]
         lines = [

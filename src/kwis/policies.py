@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,13 @@ class ChosenColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainedElsewhere:
+    """A target that has not learnt from the log it is evaluated on, as somebody says."""
+
+    target: Any
+
+
+@dataclass(frozen=True, slots=True)
 class DistributionColumns:
     """One column per action: a mapping from actions, a list in the order of ``log.action_names``, or a prefix."""
 
@@ -55,6 +63,14 @@ def distribution(columns: str | Sequence[str] | Mapping[Label, str]) -> Distribu
     return DistributionColumns(columns if isinstance(columns, str | Mapping) else tuple(columns))
 
 
+def trained_elsewhere(target: Any) -> TrainedElsewhere:
+    """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates it.
+
+    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen.
+    """
+    return TrainedElsewhere(target)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetPolicy:
     """A policy to be evaluated, on the rows of one log.
@@ -69,6 +85,10 @@ class TargetPolicy:
         Raw columns it was read from; they hold no context.
     source
         What it was made from, in words.
+    question
+        What is not known about it and matters: a reason to take its estimates with care; None where there is nothing to ask.
+    note
+        What to say about it beside any result.
     """
 
     name: str
@@ -76,6 +96,8 @@ class TargetPolicy:
     distribution: Floats | None
     columns: tuple[str, ...]
     source: str
+    question: str | None = None
+    note: str | None = None
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""

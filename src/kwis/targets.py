@@ -8,11 +8,16 @@ target                                        meaning
 ``"choice"``, a column of action labels       the action the policy takes, for certain
 ``"p_new"``, not a column but a prefix        one column ``p_new_<action>`` per action
 a mapping from actions to columns             one column per action
-a classifier with ``predict_proba``           trained on raw columns of the log: see :mod:`kwis.classifiers`
+a classifier with ``predict_proba``           fitted on *other* rows with the same columns: see :mod:`kwis.classifiers`
+what :func:`kwis.cross_fit` returns           learnt from this log, each row by a policy that has not seen it
 a function                                    called with the log; returns any of the arrays below
 an array ``(n,)``                             as a column would be
 an array ``(n, K)`` or ``(n, K, 1)``          the whole distribution, in the order of ``log.action_names``
 ============================================  =========================================================================
+
+No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would count their luck as
+its skill. :func:`kwis.cross_fit` learns from a log and evaluates on it all the same, by folds. For a fitted classifier the answer asks;
+``kwis.trained_elsewhere(model)`` says that other rows were used.
 
 A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until the user says
 ``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one action's share of a
@@ -31,6 +36,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.classifiers import predicted
 from kwis.columns import Column, Label
+from kwis.crossfit import CrossFitted
 from kwis.distributions import TOLERANCE, codes_of, columns_by_action, distribution_in, family, probabilities_in, proper_family, sums_to_one
 from kwis.errors import InputError, KwisError, KwisWarning
 from kwis.logged import LoggedBandit
@@ -39,12 +45,17 @@ from kwis.policies import (
     DistributionColumns,
     ProbabilityColumn,
     TargetPolicy,
+    TrainedElsewhere,
     from_choice,
     from_distribution,
     from_probability,
 )
 from kwis.table import Table, is_single, table_of
 
+_TRAINED_WHERE = (
+    "{} is a fitted model and would look better than it is on the rows it was trained on: "
+    "if these are among them, use kwis.cross_fit; if not, say kwis.trained_elsewhere(...)"
+)
 Policy = TypeVar("Policy", bound=Any)  # a record with a `name`
 
 
@@ -91,17 +102,30 @@ def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> T
         return from_probability(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
     if isinstance(target, ChosenColumn):
         return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+    if isinstance(target, TrainedElsewhere):
+        return replace(resolve_target(log, target.target, name), question=None)
+    if isinstance(target, CrossFitted):
+        return _from_folds(log, target, name)
     if isinstance(target, Mapping):
         target = DistributionColumns(target)
     if isinstance(target, DistributionColumns):
         return _from_columns(log, target, name)
     if hasattr(target, "predict_proba"):
         kind = type(target).__name__
-        return _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
+        policy = _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
+        return replace(policy, question=_TRAINED_WHERE.format(policy.name))
     if callable(target):
         label = name or str(getattr(target, "__name__", "function"))
         return _from_array(log, _called(target, log, label), label, f"function {label}")
     return _from_array(log, target, name or "target", "array")
+
+
+def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
+    if not np.array_equal(target.rows, log.rows):
+        raise InputError("`target` must be cross-fitted on the log that it is evaluated on, got rows of another")
+    made = replace(target, name=name or target.name)
+    folds = int(made.folds.max()) + 1
+    return replace(from_distribution(log, made.distribution, made.name, f"cross-fitted over {folds} folds"), note=made.note)
 
 
 def _called(target: Any, log: LoggedBandit, name: str) -> Any:

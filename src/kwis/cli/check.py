@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwis.cli import gate as gates
@@ -28,6 +29,7 @@ def check(
     action: opt.Action = None,
     reward: opt.Reward = None,
     propensity: opt.Propensity = None,
+    propensity_source: opt.PropensityFrom = None,
     context: opt.Context = None,
     categorical: opt.Categorical = None,
     actions: opt.Actions = None,
@@ -48,6 +50,7 @@ def check(
             action=action,
             reward=reward,
             propensity=propensity,
+            propensity_source=propensity_source,
             context=context,
             categorical=categorical,
             actions=actions,
@@ -67,8 +70,9 @@ def check(
 
 def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, PropensityReport]:
     with progress(f"reading {named.source}") as told:
-        from kwis.diagnostics import propensity_report
+        from kwis.diagnostics import combine, propensity_report
         from kwis.errors import InputError
+        from kwis.evaluation.scope import source_doubt
         from kwis.targets import resolve_targets
 
         log = named.read()
@@ -77,7 +81,8 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
         policies = resolve_targets(log, targets_of(targets, log.table)) if targets else ()
         told(0, 1, "testing the propensities")
         log = log.without_context(column for policy in policies for column in policy.columns)
-        return log, propensity_report(log, policies)
+        report = propensity_report(log, policies)
+        return log, replace(report, verdict=combine(report.verdict, *source_doubt(log)))
 
 
 def _json(report: PropensityReport) -> str:

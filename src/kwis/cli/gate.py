@@ -1,6 +1,7 @@
 """Gates: conditions on an answer that decide the exit code, so that a deployment can wait for them.
 
-No number of an estimate that is not to be trusted passes a gate, unless the user says so.
+No number of an estimate that is not to be trusted passes a gate, unless the user says so. A gate on changes looks at the interval that the
+printed claim follows: with several targets the one that holds for all of them together.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Gate:
             return []
         failures = []
         for target, found in evaluation.recommended.items():
-            interval: Interval = found.change.interval if self.of is Of.CHANGE else found.row.interval
+            interval: Interval = found.change.claim if self.of is Of.CHANGE else found.row.interval
             number = getattr(interval, self.using.value)
             if not number >= self.below:  # so that what is no number fails too
                 what = "change of" if self.of is Of.CHANGE else "value of"

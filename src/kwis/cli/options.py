@@ -17,6 +17,13 @@ class RepairChoice(StrEnum):
     ALWAYS = "always"
 
 
+class SourceChoice(StrEnum):
+    """What ``--propensity-source`` may be."""
+
+    RANDOMISER = "randomiser"
+    MODEL = "model"
+
+
 _COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
 
 
@@ -60,6 +67,15 @@ Reward = Annotated[list[str] | None, _columns("--reward", "What came of it, one 
 Propensity = Annotated[
     str | None,
     _column("--propensity", "The logger's probability of the action taken, or the prefix of one column per action. Default: propensity."),
+]
+PropensityFrom = Annotated[
+    SourceChoice | None,
+    typer.Option(
+        "--propensity-source",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+        help="Whether propensities are the probabilities that the system drew with, or what a model says of them. Default: not said.",
+    ),
 ]
 NoPropensity = Annotated[
     bool,

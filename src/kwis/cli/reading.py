@@ -6,13 +6,13 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwis.cli.options import listed
+from kwis.cli.options import SourceChoice, listed
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.columns import Label
     from kwis.io.source import Source
-    from kwis.logged import LoggedBandit
+    from kwis.logged import LoggedBandit, PropensitySource
     from kwis.streaming.scan import ScannedLog
 
 _USUAL_PROPENSITY = ("propensity", "pscore")
@@ -29,6 +29,7 @@ class LogOptions:
     action: str | None = None
     reward: list[str] | None = None
     propensity: str | None = None
+    propensity_source: SourceChoice | None = None
     estimate_propensity: bool = False
     context: list[str] | None = None
     categorical: list[str] | None = None
@@ -52,6 +53,7 @@ class LogOptions:
             action=self.action,
             reward=listed(self.reward, table),
             propensity=self._propensity(found),
+            propensity_source=self._source(),
             context=listed(self.context, table),
             row_weight=self.row_weight,
             group=self.group,
@@ -78,6 +80,7 @@ class LogOptions:
             action=self.action,
             reward=listed(self.reward, names),
             propensity=self.propensity or usual,
+            propensity_source=self._source(),
             context=listed(self.context, names),
             row_weight=self.row_weight,
             group=self.group,
@@ -86,6 +89,9 @@ class LogOptions:
             actions=_labels(listed(self.actions), names.get(self.action or "action")),
             categorical=listed(self.categorical, names) or (),
         )
+
+    def _source(self) -> PropensitySource | None:
+        return None if self.propensity_source is None else self.propensity_source.value
 
     def _actions(self, found: Source) -> list[Label] | None:
         """The labels listed; numbers if the column of actions holds numbers."""

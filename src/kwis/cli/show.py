@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kwis.evaluation.records import LOGGING_POLICY
+from kwis.evaluation.table import legend
 from kwis.evaluation.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
 
 if TYPE_CHECKING:
@@ -54,17 +55,18 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
         rows = [row for row in evaluation.rows if row.reward == reward]
         changes = {(c.target, c.estimator): c for c in evaluation.changes if c.reward == reward and c.baseline == LOGGING_POLICY}
         digits = decimals(row.interval.width for row in rows if row.recommended)
-        layout = _Layout.of(f"{reward}, by every estimator", evaluation.settings.level, "of change", console)
+        of_change = "of change, for all" if len(evaluation.targets) > 1 else "of change"
+        layout = _Layout.of(f"{reward}, by every estimator", evaluation.settings.level, of_change, console)
         previous = None
         for row in rows:
             if row.target != previous:
                 layout.heading(row.target)
             change = changes.get((row.target, row.estimator))
             mark = "* " if row.recommended and change is not None else "  "
-            layout.add(mark + row.estimator, row, change, None if change is None else change.interval, digits)
+            layout.add(mark + row.estimator, row, change, None if change is None else change.claim, digits)
             previous = row.target
         console.print("", layout.table)
-    console.print(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows")
+    console.print(legend(evaluation), soft_wrap=True)
     _points(console, _further_reasons(evaluation), "- ")
 
 
@@ -161,6 +163,8 @@ def show_trust(console: Console, evaluation: Evaluation) -> None:
     for (level, reasons), subjects in trust_of(evaluation).items():
         console.print(Text.assemble(f"  {', '.join(subjects)}: ", coloured(level)))
         _points(console, reasons)
+    if evaluation.scope is not None:
+        _points(console, evaluation.scope.words, "  ")
     if evaluation.notes:
         console.print(Text("Notes", style="bold"))
         _points(console, evaluation.notes)

@@ -18,6 +18,7 @@ from kwis.diagnostics.records import (
 )
 from kwis.diagnostics.regions import Region, regions_of
 from kwis.diagnostics.target import target_diagnostics
+from kwis.diagnostics.training import TrainingCheck, training_check
 from kwis.diagnostics.verdict import combine, verdict
 from kwis.diagnostics.weight import weight_diagnostics
 from kwis.propensity.support import Support, support
@@ -34,6 +35,7 @@ __all__ = [
     "Region",
     "Support",
     "TargetDiagnostics",
+    "TrainingCheck",
     "Verdict",
     "WeightDiagnostics",
     "balance",
@@ -45,6 +47,7 @@ __all__ = [
     "regions_of",
     "support",
     "target_diagnostics",
+    "training_check",
     "verdict",
     "weight_diagnostics",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from kwis.diagnostics import Drift
+from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
@@ -35,8 +36,10 @@ def notes_of(
         *([few] if (few := few_rows(ready.log.n)) is not None else []),
         *dict.fromkeys(finding for change in changed if change is not None for finding in change.findings),
         *(made.note for made in predictions),
+        *(target.note for target in ready.targets if target.note is not None),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),
+        *family_note(intervals.level, [target.name for target in ready.targets], ready.log.reward_names),
         *intervals.notes,
     )
 
@@ -73,4 +76,5 @@ def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Se
         path_rows=paths[0].rows if paths else 0,
         context=log.context_columns,
         repair=ready.repair,
+        propensity_source=log.propensity_source,
     )

@@ -12,8 +12,10 @@ from kwis.evaluation.records import Change, Path, Ranking, Recommendation, Row, 
 from kwis.typing import Floats
 
 if TYPE_CHECKING:
-    from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics
+    from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, TrainingCheck
     from kwis.evaluation.repair import Repair
+    from kwis.evaluation.robustness import Robustness
+    from kwis.evaluation.scope import Scope
     from kwis.evaluation.table import TextTable
 
 
@@ -50,6 +52,12 @@ class Evaluation:
         From target to the importance weight of every row.
     notes
         What was done to the log and decided on the way, in sentences.
+    sensitivity
+        For every recommendation, how wrong the odds of the propensities would have to be to undo what is said of it.
+    scope
+        What was checked, and what no log can show.
+    training
+        Whether targets seem to have learnt from the rows that evaluate them, by target and reward.
     """
 
     rows: tuple[Row, ...]
@@ -65,6 +73,9 @@ class Evaluation:
     notes: tuple[str, ...]
     settings: Settings
     repair: Repair | None = None
+    sensitivity: tuple[Robustness, ...] = ()
+    scope: Scope | None = None
+    training: tuple[TrainingCheck, ...] = ()
 
     @property
     def rewards(self) -> tuple[str, ...]:

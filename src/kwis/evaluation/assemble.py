@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from kwis.evaluation.claims import stretched
 from kwis.evaluation.compare import Picks
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.recommend import Pick, disagreement
 from kwis.evaluation.records import LOGGING_POLICY, Change, Recommendation, Row
-from kwis.results import Verdict
+from kwis.results import Interval, Verdict
 
 
 def logging_rows(logging: Mapping[str, Measured], intervals: Intervals) -> list[Row]:
@@ -54,7 +56,7 @@ def recommendations_of(
         if made.runner_up is not None:
             second = (*key, made.runner_up)
             runner_up = row_of[second]
-            sentence = disagreement(change_of[first], change_of[second], intervals.between(side_of[first], side_of[second]))
+            sentence = _disagreement(change_of[first], change_of[second], intervals.between(side_of[first], side_of[second]))
         found.append(
             Recommendation(
                 target=key[0],
@@ -67,3 +69,10 @@ def recommendations_of(
             )
         )
     return tuple(found)
+
+
+def _disagreement(first: Change, second: Change, gap: Interval) -> str | None:
+    """Where two estimates of one target disagree; as sure of it as of everything else that is said where there are several targets."""
+    if first.policies > 1:
+        gap, second = stretched(gap, first), replace(second, simultaneous=stretched(second.interval, first))
+    return disagreement(first, second, gap)

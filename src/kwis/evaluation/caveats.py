@@ -21,7 +21,11 @@ all of a reward                          with care      its model explains over 
 all of a target and a reward             with care      the rewards that differ from the usual one, weighted, are worth
                                                         fewer than 60 equal ones
 ..                                       do not trust   fewer than 30; or than 10 if they are all the same, such as 1
-everything                               with care      rows are copies of others (:mod:`kwis.copies`)
+..                                       with care,     the target seems to have learnt from these very rows
+                                         do not trust   (:mod:`kwis.diagnostics.training`)
+..                                       with care      it is a fitted model, and nobody said that other rows were used
+everything                               with care      propensities come from a model, as somebody said
+..                                       with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
 
 Scans know those of single estimators only.
@@ -34,12 +38,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kwis.copies import copies_in_words
-from kwis.diagnostics import Drift, WeightDiagnostics, combine
+from kwis.diagnostics import Drift, TrainingCheck, WeightDiagnostics, combine
 from kwis.estimators.influence import draw_sums
 from kwis.estimators.state_wis import state_codes
 from kwis.evaluation.measure import Measured
+from kwis.evaluation.scope import source_doubt
 from kwis.evaluation.sharing import shared_draws
 from kwis.logged import COPIES, LoggedBandit
+from kwis.policies import TargetPolicy
 from kwis.results import Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, effective_size
@@ -66,6 +72,7 @@ def verdicts_of(
     weights: Mapping[str, WeightDiagnostics],
     lone: float,
     rewards: Mapping[str, Sequence[Verdict]] | None = None,
+    training: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> list[Verdict]:
     """Verdict on every estimate: that on its target, and its own caveats.
 
@@ -75,11 +82,25 @@ def verdicts_of(
         Share of the rows whose context no other row has.
     rewards
         What speaks against every estimate of a reward, see :func:`about_rewards`.
+    training
+        Whether a target has learnt from a reward of this log, by target and reward, see :func:`about_training`.
     """
     found = []
     for one in measured:
         own = (*_caveats(one, weights[one.target], lone), *rare(one.sample))
-        found.append(combine(targets[one.target], *own, *(rewards or {}).get(one.reward, ())))
+        learnt = [verdict for key, verdict in (training or {}).items() if key == (one.target, one.reward)]
+        found.append(combine(targets[one.target], *learnt, *own, *(rewards or {}).get(one.reward, ())))
+    return found
+
+
+def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingCheck]) -> dict[tuple[str, str], Verdict]:
+    """Whether targets have learnt from the rows that evaluate them: what the check says, or else what has to be asked."""
+    asked = {target.name: target.question for target in targets}
+    found = {}
+    for one in checks:
+        question = asked[one.target]
+        silent = one.verdict.level == "trust" and question is not None
+        found[one.target, one.reward] = _careful(question) if silent and question is not None else one.verdict
     return found
 
 
@@ -95,7 +116,14 @@ def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Se
     """
     copies = tuple(_copies(log))
     return {
-        name: (*copies, *shared_draws(log, j), *same(log.reward[:, j]), *_leaks(explained.get(name, 0.0)), *_history(changes[j]))
+        name: (
+            *copies,
+            *source_doubt(log),
+            *shared_draws(log, j),
+            *same(log.reward[:, j]),
+            *_leaks(explained.get(name, 0.0)),
+            *_history(changes[j]),
+        )
         for j, name in enumerate(log.reward_names)
     }
 

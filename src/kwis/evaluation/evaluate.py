@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, drift, target_diagnostics
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, TrainingCheck, combine, drift, target_diagnostics, training_check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
-from kwis.evaluation.caveats import about_rewards, lone_share, verdicts_of
+from kwis.evaluation.caveats import about_rewards, about_training, lone_share, verdicts_of
+from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
@@ -26,12 +27,15 @@ from kwis.evaluation.recommend import NEAR, Pick, pick
 from kwis.evaluation.records import Path
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
+from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
+from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import segments_by
 from kwis.evaluation.split import Split, splits_by
 from kwis.intervals import IntervalMethod
+from kwis.io.assemble import checked_source
 from kwis.kernels import RBF
-from kwis.logged import LoggedBandit
+from kwis.logged import LoggedBandit, PropensitySource
 from kwis.outcome import PredictedRewards, predict_rewards
 from kwis.results import Verdict
 from kwis.smoothing.threads import engine
@@ -50,6 +54,7 @@ def evaluate(
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
+    propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
     rng: Seed = 0,
@@ -81,6 +86,8 @@ def evaluate(
         probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
+    propensity_source
+        ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
         see :mod:`kwis.evaluation.repair`. A scanned log keeps its propensities.
@@ -97,8 +104,9 @@ def evaluate(
     if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
     if not isinstance(log, LoggedBandit):
-        from kwis.streaming.door import evaluate_large
+        from kwis.streaming.door import evaluate_large, said_of
 
+        log = log if propensity_source is None else said_of(log, propensity_source)
         if repair == "always":
             raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
         models = {"reward_model": reward_model, "propensity_model": propensity_model}
@@ -107,6 +115,8 @@ def evaluate(
     if exact is not None or client is not None:
         name, given = ("exact", exact) if exact is not None else ("client", client)
         raise InputError(f"`{name}` must go with a log from kwis.scan_log, got {given!r} with one in memory")
+    if propensity_source is not None:
+        log = replace(log, propensity_source=checked_source(propensity_source))
     level = check.level(level)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)
@@ -163,28 +173,35 @@ class _Run:
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
         about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
-        verdicts = self._verdicts(measured, diagnostics, about)
+        training = self._training(predictions)
+        learnt = about_training(ready.targets, training)
+        verdicts = self._verdicts(measured, diagnostics, about, learnt)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
-        changes = changes_of(measured, logging, chosen, intervals)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
         self.steps("estimating segments")
-        segments = segments_by(self.splits, entries, logging, intervals, report, about)
+        segments = segments_by(self.splits, entries, logging, intervals, _with_training(report, learnt), about)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
+        recommendations = recommendations_of(picks, rows, changes, measured, intervals)
         found = Evaluation(
             rows=rows,
             changes=changes,
-            recommendations=recommendations_of(picks, rows, changes, measured, intervals),
+            recommendations=recommendations,
             diagnostics=diagnostics,
             propensity=report if ready.mended is None else ready.mended.given_report,
             repair=None if ready.mended is None else repair_of(ready.mended, entries),
-            rankings=rankings_of(entries, logging, rows, chosen, intervals),
+            rankings=rankings,
             paths=paths,
             segments=segments,
             drift=changed[0],
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            training=training,
+            scope=scope_of(ready.log, report, diagnostics.values(), training=True, drift=changed[0] is not None),
         )
         self.steps("done")
         return found
@@ -237,10 +254,21 @@ class _Run:
         measured: Sequence[Measured],
         diagnostics: Mapping[str, TargetDiagnostics],
         rewards: Mapping[str, Sequence[Verdict]],
+        training: Mapping[tuple[str, str], Verdict],
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards)
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, training)
+
+    def _training(self, predictions: Sequence[PredictedRewards]) -> tuple[TrainingCheck, ...]:
+        """Whether targets have learnt from the rewards of these rows."""
+        log = self.ready.log
+        expected = {made.reward: made.logged for made in predictions}
+        return tuple(
+            training_check(log, target, reward, expected.get(reward), rng=self.ready.seed)
+            for target in self.ready.targets
+            for reward in log.reward_names
+        )
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
@@ -262,3 +290,11 @@ class _Run:
             if kernel is not None and np.ndim(kernel.bandwidth) == 0:
                 found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured)
         return tuple(found)
+
+
+def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], Verdict]) -> PropensityReport:
+    """The report with what is known about the training of each target, which holds in every segment too."""
+    about: dict[str, list[Verdict]] = {}
+    for (target, _), found in training.items():
+        about.setdefault(target, []).append(found)
+    return replace(report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()})

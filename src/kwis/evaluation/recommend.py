@@ -179,10 +179,6 @@ def disagreement(first: Change, second: Change, gap: Interval) -> str | None:
         digits = decimals([gap.width])
         ends = f"{gap.level:.0%} {signed(gap.low, digits)} to {signed(gap.high, digits)}"
         reasons.append(f"they differ by {signed(gap.value, digits)} ({ends})")
-    if _side(first) != _side(second):
+    if first.side != second.side:
         reasons.append(f"by {second.estimator} the target is {gain(second)}")
     return f"{first.estimator} and {second.estimator} disagree: {'; '.join(reasons)}" if reasons else None
-
-
-def _side(change: Change) -> int:
-    return int(change.interval.low > 0) - int(change.interval.high < 0)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 LOGGING_POLICY = "logging policy"
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
 
+
+def every_policy(count: int) -> str:
+    """Several policies in words."""
+    return "both policies" if count == 2 else f"all {count} policies"
+
+
 __all__ = [
     "LOGGING_POLICY",
     "Change",
@@ -79,6 +85,8 @@ class Change:
         others it is that of a normal error from the influence values; ``nan`` where there is none.
     recommended
         Whether both sides are by their recommended estimators.
+    policies
+        How many target policies are judged together, see :mod:`kwis.evaluation.claims`.
     """
 
     target: str
@@ -90,11 +98,27 @@ class Change:
     std_error: float
     p_value: float
     recommended: bool = False
+    policies: int = 1
+
+    @property
+    def claim(self) -> Interval:
+        """The interval that everything said of the difference follows: the simultaneous one where several policies are judged."""
+        return self.simultaneous if self.policies > 1 else self.interval
+
+    @property
+    def together(self) -> str:
+        """For which policies the claim holds, to go before or after its interval; empty for a single one."""
+        return "" if self.policies == 1 else f"for {every_policy(self.policies)} together"
+
+    @property
+    def side(self) -> int:
+        """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told apart."""
+        return int(self.claim.low > 0) - int(self.claim.high < 0)
 
     @property
     def decided(self) -> bool:
-        """Whether the interval leaves 0 out."""
-        return self.interval.low > 0 or self.interval.high < 0
+        """Whether the claim leaves 0 out."""
+        return self.side != 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -104,7 +128,7 @@ class Recommendation:
     Attributes
     ----------
     change
-        The difference to the logging policy by that estimate: the headline.
+        The difference to the logging policy by that estimate: the headline; its ``claim`` is what words follow.
     runner_up
         The estimate that would be used otherwise, where there is one.
     disagreement
@@ -259,6 +283,8 @@ class Settings:
         Bandwidth of each target, where one was selected.
     repair
         When logged propensities were to be repaired.
+    propensity_source
+        Whether propensities come from a randomiser or a model, as somebody said; None where nobody did.
     selection_rows, path_rows
         Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
     """
@@ -276,6 +302,7 @@ class Settings:
     path_rows: int
     context: tuple[str, ...] = ()
     repair: str = "auto"
+    propensity_source: str | None = None
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

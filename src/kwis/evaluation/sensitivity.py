@@ -121,18 +121,24 @@ class Box:
         return math.isclose(value, baseline, rel_tol=_ROUNDING, abs_tol=_ROUNDING * float(np.abs(self.reward).max()))
 
     def flip(self, value: float, baseline: float) -> float:
-        """Smallest gamma whose range reaches ``baseline``, by bisection over its logarithm."""
+        """Smallest gamma whose range reaches ``baseline``."""
+        return 1.0 if self.equal(value, baseline) else self._smallest(baseline, 1e-9)
+
+    def moved(self, shift: float) -> float:
+        """Smallest gamma that can move WIS by ``shift``, to three digits."""
+        return self._smallest(self.range(1.0)[0] + shift, 1e-4)
+
+    def _smallest(self, goal: float, precision: float) -> float:
+        """Smallest gamma whose range reaches the goal, by bisection over its logarithm."""
 
         def reached(gamma: float) -> bool:
             low, high = self.range(gamma)
-            return low <= baseline <= high
+            return low <= goal <= high
 
-        if self.equal(value, baseline):
-            return 1.0
         if not reached(_LARGEST):
             return math.inf
         low, high = 0.0, math.log(_LARGEST)
-        while high - low > 1e-9:
+        while high - low > precision:
             middle = (low + high) / 2
             low, high = (low, middle) if reached(math.exp(middle)) else (middle, high)
         return math.exp(high)

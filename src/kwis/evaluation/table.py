@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments, every_policy
 from kwis.evaluation.words import decimals, number, signed, span, wrapped
 
 if TYPE_CHECKING:
@@ -71,14 +71,22 @@ def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
     if reward is not None and reward not in evaluation.rewards:
         raise InputError(f"`reward` must be one of {', '.join(evaluation.rewards)}, got {reward!r}")
     level = f"{evaluation.settings.level:.0%}"
-    header = ("policy", "estimator", "value", f"{level} interval", "change", f"{level} of change", "effective rows", "verdict")
+    of_change = f"{level} {'for all' if len(evaluation.targets) > 1 else 'of change'}"
+    header = ("policy", "estimator", "value", f"{level} interval", "change", of_change, "effective rows", "verdict")
     wanted = evaluation.rewards if reward is None else (reward,)
     return TextTable(
         header=header,
         numeric=frozenset(header[2:7]),
         blocks=tuple((f"{name}, {evaluation.settings.n:,} rows", tuple(_rows(evaluation, name))) for name in wanted),
-        footer=(f"* recommended; change: against the {LOGGING_POLICY}, on the same rows", *_reasons(evaluation)),
+        footer=(legend(evaluation), *_reasons(evaluation)),
     )
+
+
+def legend(evaluation: Evaluation) -> str:
+    """What the marks and columns of a table of estimates mean."""
+    words = f"* recommended; change: against the {LOGGING_POLICY}, on the same rows"
+    several = len(evaluation.targets)
+    return words if several == 1 else f"{words}; its interval holds for {every_policy(several)} together"
 
 
 def segment_table(found: Segments) -> TextTable:
@@ -130,7 +138,7 @@ def _rows(evaluation: Evaluation, reward: str) -> Iterable[tuple[str, ...]]:
 
 
 def _row(row: Row, change: Change | None, digits: int, name: str) -> tuple[str, ...]:
-    difference = ("", "") if change is None else _difference(change.interval.value, change.interval, digits)
+    difference = ("", "") if change is None else _difference(change.interval.value, change.claim, digits)
     mark = "* " if row.recommended and change is not None else "  "
     return (
         name,

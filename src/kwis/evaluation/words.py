@@ -41,10 +41,11 @@ def signed(value: float, digits: int) -> str:
 
 def gain(change: Change) -> str:
     """A difference and what it means for the decision."""
-    ends = change.interval
+    ends = change.claim
     digits = decimals([ends.width])
-    size = f"{signed(ends.value, digits)}, {ends.level:.0%} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
-    side = "better than" if ends.low > 0 else "worse than" if ends.high < 0 else "not told apart from"
+    level = f"{ends.level:.0%} {change.together}".strip()
+    size = f"{signed(ends.value, digits)}, {level} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
+    side = {1: "better than", -1: "worse than", 0: "not told apart from"}[change.side]
     return f"{side} the {change.baseline} ({size})"
 
 
@@ -95,9 +96,17 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
             row = found.row
             value = f"{number(row.estimate.value, digits)} ({level} {span(row.interval, digits)})"
             yield wrapped(f"{found.target}: {value}, {gain(found.change)}", "  ")
+            yield from (wrapped(words, "    ") for words in robustness_words(evaluation, found))
     if len(evaluation.targets) > 1:
         ranking = next(one for one in evaluation.rankings if one.reward == reward)
         yield from (wrapped(sentence, "  ") for sentence in ranking.words)
+
+
+def robustness_words(evaluation: Evaluation, found: Recommendation) -> Iterable[str]:
+    """How wrong propensities would have to be to undo what is said of a target, where anything is."""
+    for one in evaluation.sensitivity:
+        if (one.target, one.reward) == (found.target, found.reward) and found.change.decided:
+            yield one.words
 
 
 def _repair_lines(evaluation: Evaluation) -> Iterable[str]:
@@ -132,6 +141,8 @@ def _trust_lines(evaluation: Evaluation) -> Iterable[str]:
     for (level, reasons), subjects in trust_of(evaluation).items():
         yield f"  {', '.join(subjects)}: {level}"
         yield from (wrapped(reason, "    - ") for reason in reasons)
+    if evaluation.scope is not None:
+        yield from (wrapped(words, "  ") for words in evaluation.scope.words)
 
 
 def _grouped(evaluation: Evaluation, key: Callable[[Recommendation], Key]) -> dict[Key, list[str]]:

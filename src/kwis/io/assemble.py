@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis._validation import read_only
+from kwis._validation import one_of, read_only
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
 from kwis.encoding import encode, seconds
 from kwis.errors import InputError, KwisWarning
 from kwis.io.context import context_columns
 from kwis.io.source import Roles, Source
-from kwis.logged import LoggedBandit
+from kwis.logged import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.table import Table
 from kwis.typing import Floats, Ints
 
@@ -37,6 +37,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         raise InputError("`reward` must name at least one column, got none")
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
+    source_of_propensity = checked_source(roles.propensity_source)
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
     return LoggedBandit(
         action=read_only(action),
@@ -48,6 +49,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         rows=read_only(np.arange(table.n)),
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
+        propensity_source=source_of_propensity if behaviour.logged is not None else None,
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
         group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
@@ -57,6 +59,13 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
+
+
+def checked_source(given: PropensitySource | None) -> PropensitySource | None:
+    """Where propensities come from, as somebody said it."""
+    if given is not None:
+        one_of(given, "propensity_source", PROPENSITY_SOURCES)
+    return given
 
 
 def _rewards(table: Table, name: str) -> Floats:

@@ -18,7 +18,7 @@ from kwis.io.files import SUFFIXES, files_of, format_of, read_files
 from kwis.io.frames import from_arrays, from_frame
 from kwis.io.obp import from_feedback, is_feedback
 from kwis.io.source import Roles, Source
-from kwis.logged import LoggedBandit
+from kwis.logged import LoggedBandit, PropensitySource
 
 FORMATS = ("csv", "parquet", "json", "dsjson", "duckdb", "sqlite", "obp")
 
@@ -29,6 +29,7 @@ def read_log(
     action: str | None = None,
     reward: str | Sequence[str] | None = None,
     propensity: ColumnsByAction | None = None,
+    propensity_source: PropensitySource | None = None,
     context: str | Sequence[str] | None = None,
     row_weight: str | None = None,
     group: str | None = None,
@@ -53,6 +54,9 @@ def read_log(
     propensity
         Column with the probability of the logged action; or one column per action, as a mapping from actions, a list in the
         order of the sorted actions, or a prefix. None: it was not logged.
+    propensity_source
+        ``"randomiser"`` if propensities are the probabilities that the system drew its actions with, ``"model"`` if a model was fitted
+        to actions or scores to get them: only the former leave no room for hidden causes. None: not said, and the answer asks.
     context
         Columns that the logging policy could see. None: all that have no other role, as :mod:`kwis.io.context` describes.
     row_weight
@@ -79,6 +83,7 @@ def read_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        propensity_source=propensity_source,
     )
     found = read_source(source, query, format)
     return assemble(found, completed(given, found))

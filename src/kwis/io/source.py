@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction
+from kwis.logged import PropensitySource
 from kwis.table import Table
 
 
@@ -24,6 +25,7 @@ class Roles:
     logger: str | None = None
     actions: Sequence[Label] | None = None
     categorical: str | Sequence[str] = ()
+    propensity_source: PropensitySource | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,10 +12,13 @@ from kwis.errors import UnsupportedError
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import verdicts_of
+from kwis.evaluation.claims import family_note, judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.measure import Measured, std_errors_of
 from kwis.evaluation.recommend import pick
 from kwis.evaluation.records import LOGGING_POLICY, Settings
+from kwis.evaluation.robustness import robustness_of
+from kwis.evaluation.scope import scope_of, source_doubt
 from kwis.streaming.accumulator import Accumulator
 from kwis.streaming.checks import Sampled, support_of, weight_diagnostics
 from kwis.streaming.kernel import Kernels, kernel_notes, kernel_side
@@ -56,26 +59,31 @@ class Run:
             {name: one.verdict for name, one in diagnostics.items()},
             {name: one.weights for name, one in diagnostics.items()},
             0.0 if states is None else states.lone,
+            {reward: tuple(source_doubt(self.sampled.log)) for reward in plan.rewards},
         )
         picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
         bare = {key: _bare(one) for key, one in logging.items()}
         rows = (*logging_rows(bare, intervals), *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals))
-        changes = changes_of(rest, logging, chosen, intervals)
         entries = [one for one in rest if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(rest, logging, chosen, intervals), rankings, len(plan.targets))
+        recommendations = recommendations_of(picks, rows, changes, rest, intervals)
         return Evaluation(
             rows=rows,
             changes=changes,
-            recommendations=recommendations_of(picks, rows, changes, rest, intervals),
+            recommendations=recommendations,
             diagnostics=diagnostics,
             propensity=report,
-            rankings=rankings_of(entries, logging, rows, chosen, intervals),
+            rankings=rankings,
             paths=(),
             segments=(),
             drift=self.sampled.drift(),
             weights=self.sampled.weights(),
             notes=(*notes, *self._notes(states, refusal), *(kernel_notes(kernels.values()) if kernels else ())),
             settings=self._settings([*logging.values(), *rest]),
+            sensitivity=robustness_of(self.sampled.log, self.sampled.targets, recommendations),
+            scope=scope_of(self.sampled.log, report, diagnostics.values(), training=False, drift=self.sampled.drift() is not None),
         )
 
     def _refuse_no_weight(self, totals: Totals) -> None:
@@ -128,6 +136,7 @@ class Run:
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
         yield "propensities were used as given: repair needs all rows in memory"
+        yield from family_note(self.intervals.level, [target.name for target in plan.targets], plan.rewards)
         if some < n:
             yield f"propensities, local weights, balance and drift were checked on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
 
@@ -147,6 +156,7 @@ class Run:
             selection_rows=self.sampled.log.n,
             path_rows=0,
             context=plan.context,
+            propensity_source=self.log.roles.propensity_source,
         )
 
 

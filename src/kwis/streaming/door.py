@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.answer import Evaluation
 from kwis.intervals import Bootstrap, InfluenceInterval
+from kwis.io.assemble import checked_source
+from kwis.logged import PropensitySource
 from kwis.streaming.evaluate import REPLICATES, evaluate_scanned
 from kwis.streaming.scan import ScannedLog, scan_log
 
@@ -31,6 +34,12 @@ def evaluate_large(
         if given:
             raise UnsupportedError(f"`{name}` must go with a log in memory, from kwis.read_log, got one that is scanned")
     return evaluate_scanned(log, target, replicates=_replicates(interval), **options)
+
+
+def said_of(log: Any, source: PropensitySource) -> ScannedLog:
+    """The log, with what somebody says of its propensities."""
+    scanned = log if isinstance(log, ScannedLog) else _scanned(log)
+    return replace(scanned, roles=replace(scanned.roles, propensity_source=checked_source(source)))
 
 
 def _scanned(log: Any) -> ScannedLog:

@@ -9,7 +9,9 @@ from typing import Any
 
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction
+from kwis.io.assemble import checked_source
 from kwis.io.source import Roles
+from kwis.logged import PropensitySource
 from kwis.streaming.frame import DaskFrame
 from kwis.streaming.source import ArrowData, ParquetFiles, Source
 
@@ -47,6 +49,7 @@ def scan_log(
     action: str | None = None,
     reward: str | Sequence[str] | None = None,
     propensity: ColumnsByAction | None = "propensity",
+    propensity_source: PropensitySource | None = None,
     context: str | Sequence[str] | None = None,
     row_weight: str | None = None,
     group: str | None = None,
@@ -63,7 +66,7 @@ def scan_log(
     source
         A Parquet file, a folder or pattern of them, a list of paths; or Arrow tables and record batches: one, a list, or an
         iterator, which can be evaluated once; or a Dask dataframe, which is evaluated through its ``client``.
-    action, reward, context, row_weight, group, time, logger, actions, categorical
+    action, reward, propensity_source, context, row_weight, group, time, logger, actions, categorical
         As for :func:`kwis.read_log`.
     propensity
         Column with the probability of the logged action, or one column per action; it cannot be estimated from a scan.
@@ -85,6 +88,7 @@ def scan_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        propensity_source=checked_source(propensity_source),
     )
     found: Source = ParquetFiles.of(source) if paths else DaskFrame(source) if hasattr(source, "to_delayed") else ArrowData.of(source)
     return ScannedLog(source=found, roles=roles, key=key)

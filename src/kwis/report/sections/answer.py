@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Recommendation
-from kwis.report.sections.common import badge_of, brief, decimals_of, interval_words, names_of
+from kwis.evaluation.words import robustness_words
+from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, listed, number, sentence, span
 
@@ -39,7 +40,14 @@ def answer(evaluation: Evaluation) -> Answer:
     return Answer(
         kicker=kicker,
         words=_words(best, decimals, among=len(found), surely=surely),
-        support=(_interval(best, decimals), _trust(best), *_surer(found, best, decimals), *_others(found, best, decimals), *ties),
+        support=(
+            _interval(best, decimals),
+            *_robust(evaluation, best),
+            _trust(best),
+            *_surer(found, best, decimals),
+            *_others(found, best, decimals),
+            *ties,
+        ),
         badge=badge_of(best.row.verdict),
         cards=cards,
     )
@@ -58,7 +66,7 @@ def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
 
 
 def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
-    gain = best.change.interval
+    gain = best.change.claim
     now = gain_baseline(best)
     values = f"{number(best.row.interval.value, decimals)} per decision against {number(now, decimals)} now"
     if best.row.verdict.level == "do not trust":
@@ -82,8 +90,8 @@ def gain_baseline(found: Recommendation) -> float:
 
 
 def _interval(best: Recommendation, decimals: int) -> str:
-    gain = best.change.interval
-    shown = f"{number(gain.value, decimals, signed=True)} per decision, {interval_words(gain, decimals, signed=True)}"
+    gain = best.change.claim
+    shown = f"{number(gain.value, decimals, signed=True)} per decision, {claim_words(best.change, decimals)}"
     if best.row.verdict.level == "do not trust":
         value = number(best.row.interval.value, decimals)
         return f"The estimate for {brief(best.target)} is {value} ({shown}); it is no ground to act on."
@@ -91,10 +99,17 @@ def _interval(best: Recommendation, decimals: int) -> str:
     return f"{lead} {shown}."
 
 
+def _robust(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
+    """How wrong propensities would have to be to undo the answer."""
+    if best.row.verdict.level == "do not trust":
+        return ()
+    return tuple(sentence(f"it {words}") for words in robustness_words(evaluation, best))
+
+
 def _trust(best: Recommendation) -> str:
     reasons = best.row.verdict.reasons
     if not reasons:
-        return "Nothing in the log speaks against it." if best.row.verdict.level == "trust" else ""
+        return "Nothing that was checked in the log speaks against it." if best.row.verdict.level == "trust" else ""
     more = len(reasons) - 1
     also = f" {count(more)} more {'reason' if more == 1 else 'reasons'} below." if more else ""
     return sentence(f"because {reasons[0].rstrip('.')}") + also
@@ -104,10 +119,10 @@ def _surer(found: Sequence[Recommendation], best: Recommendation, decimals: int)
     """Policies that the log does settle to be better than what runs now, where it leaves that open for the highest estimate."""
     if best.change.decided:
         return ()
-    better = [each for each in found if each.change.interval.low > 0 and each.row.verdict.level != "do not trust"]
+    better = [each for each in found if each.change.side > 0 and each.row.verdict.level != "do not trust"]
     return tuple(
-        f"{brief(each.target)} does better than what runs now: {number(each.change.interval.value, decimals, signed=True)} per decision, "
-        f"{interval_words(each.change.interval, decimals, signed=True)}."
+        f"{brief(each.target)} does better than what runs now: {number(each.change.claim.value, decimals, signed=True)} per decision, "
+        f"{claim_words(each.change, decimals)}."
         for each in better
     )
 
@@ -130,9 +145,9 @@ def _ranking(evaluation: Evaluation) -> tuple[str, ...]:
 
 def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Card:
     decimals = decimals_of(evaluation, found.reward)
-    gain = found.change.interval
+    gain = found.change.claim
     lines = [
-        interval_words(gain, decimals, signed=True),
+        claim_words(found.change, decimals),
         f"{number(found.row.interval.value, decimals)} against {number(gain_baseline(found), decimals)} now",
     ]
     lines += [_other_reward(evaluation, other) for other in evaluation.recommendations
@@ -148,6 +163,6 @@ def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Car
 
 def _other_reward(evaluation: Evaluation, found: Recommendation) -> str:
     decimals = decimals_of(evaluation, found.reward)
-    gain = found.change.interval
+    gain = found.change.claim
     words = span(gain.low, gain.high, decimals, signed=True)
     return f"{found.reward}: {number(gain.value, decimals, signed=True)} ({words})"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import Change
 from kwis.report.view import Badge, Block, Cell
 from kwis.report.wording import confidence, decimals_for, number, span
 from kwis.results import Interval, Verdict
@@ -42,6 +43,11 @@ def decimals_of(evaluation: Evaluation, reward: str) -> int:
 def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
     """``95 % interval +0.008 to +0.034``."""
     return f"{confidence(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
+
+
+def claim_words(change: Change, decimals: int) -> str:
+    """The interval that a claim follows: ``95 % interval +0.008 to +0.034``, and for how many policies together it holds."""
+    return f"{interval_words(change.claim, decimals, signed=True)} {change.together}".strip()
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row
+from kwis.evaluation.records import LOGGING_POLICY, Change, Row, every_policy
 from kwis.report.charts import Forest, Stripe
 from kwis.report.charts.forest import cut
-from kwis.report.sections.common import decimals_of, fold_after, interval_words, number_cell, value_words
+from kwis.report.sections.common import claim_words, decimals_of, fold_after, interval_words, number_cell, value_words
 from kwis.report.sections.glossary import glossary
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number
@@ -74,11 +74,11 @@ def _differences(changes: Sequence[Change], reward: str, decimals: int, level: f
             Stripe(
                 label=each.estimator,
                 value=each.interval.value,
-                low=each.interval.low,
-                high=each.interval.high,
-                words=value_words(each.interval, decimals, signed=True),
+                low=each.claim.low,
+                high=each.claim.high,
+                words=value_words(each.claim, decimals, signed=True),
                 hint=f"{each.target} minus {each.baseline} by {each.estimator}: "
-                f"{number(each.interval.value, decimals, signed=True)}, {interval_words(each.interval, decimals, signed=True)}",
+                f"{number(each.interval.value, decimals, signed=True)}, {claim_words(each, decimals)}",
                 look="strong" if each.recommended else "plain",
                 heading=None if each.target == last else f"{each.target} minus {each.baseline}",
             )
@@ -93,7 +93,9 @@ def _differences(changes: Sequence[Change], reward: str, decimals: int, level: f
         reference_name="no difference",
     )
     cancels = "what both policies have in common cancels"
-    return Figure(chart=chart, caption=f"Paired differences: {cancels}, with {confidence(level)} intervals{_beyond(chart)}.")
+    several = max((each.policies for each in changes), default=1)
+    together = "" if several == 1 else f" that hold for {every_policy(several)} together"
+    return Figure(chart=chart, caption=f"Paired differences: {cancels}, with {confidence(level)} intervals{together}{_beyond(chart)}.")
 
 
 def _beyond(chart: Forest) -> str:
@@ -107,7 +109,7 @@ def _hint(row: Row, decimals: int) -> str:
 
 
 def _table(rows: Sequence[Row], changes: Sequence[Change], reward: str, decimals: int) -> Table:
-    by_row = {(each.target, each.estimator): each.interval for each in changes}
+    by_row = {(each.target, each.estimator): each.claim for each in changes}
     lines = []
     for row in rows:
         gain = by_row.get((row.target, row.estimator))

@@ -32,6 +32,8 @@ def _call(settings: Settings, segments: str) -> str:
     reading = [f"reward={_one_or_list(settings.rewards)}"]
     if settings.context:
         reading.append(f"context={list(settings.context)!r}")
+    if settings.propensity_source is not None:
+        reading.append(f"propensity_source={settings.propensity_source!r}")
     targets = _one_or_list(tuple(settings.targets))
     repair = "" if settings.repair == "auto" else f", repair={settings.repair!r}"
     return (
@@ -53,6 +55,7 @@ def _table(settings: Settings) -> Table:
         ("Seed", str(settings.seed)),
         ("Rewards", _names(settings.rewards)),
         ("Context", _names(settings.context) or "none"),
+        ("Propensities from", settings.propensity_source or "not said"),
         *((f"Policy {name}", words) for name, words in settings.targets.items()),
         ("Estimators", _names(settings.estimators)),
         *((f"Interval of {name}", words) for name, words in settings.intervals.items()),

@@ -1,0 +1,58 @@
+"""How wrong the propensities would have to be before a claim of the answer falls.
+
+If the odds of every logged action may be off by a factor gamma either way, WIS moves by at most ``shift(gamma)`` (:mod:`sensitivity
+<kwis.evaluation.sensitivity>`). A claim follows its interval; it falls at the smallest gamma whose shift takes the end next to 0 there.
+The recommended estimate is taken to move as far as WIS does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.evaluation.records import LOGGING_POLICY, Recommendation
+from kwis.evaluation.sensitivity import Box
+from kwis.logged import LoggedBandit
+from kwis.policies import TargetPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robustness:
+    """By how much the odds of propensities would have to be wrong to undo what is said of one target.
+
+    Attributes
+    ----------
+    factor
+        The smallest that does; 1 where the target is not told apart from the logging policy anyway, infinite where none does.
+    words
+        The same in a sentence, without the target's name.
+    """
+
+    target: str
+    reward: str
+    factor: float
+    words: str
+
+
+def robustness_of(log: LoggedBandit, targets: Sequence[TargetPolicy], found: Iterable[Recommendation]) -> tuple[Robustness, ...]:
+    """One for every recommendation; ``log`` has the propensities that estimates used, or is a random part of such a log."""
+    by_name: Mapping[str, TargetPolicy] = {target.name: target for target in targets}
+    return tuple(_robustness(log, by_name[one.target], one) for one in found)
+
+
+def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) -> Robustness:
+    side, claim = found.change.side, found.change.claim
+    if side == 0:
+        words = f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
+        return Robustness(target=found.target, reward=found.reward, factor=1.0, words=words)
+    assert log.propensity is not None
+    mass = np.ones(log.n) if log.row_weight is None else log.row_weight
+    box = Box.of(target.logged, log.propensity, log.reward[:, log.reward_number(found.reward)], mass)
+    factor = box.moved(-side * min(abs(claim.low), abs(claim.high)))
+    stays = f"stays {'better' if side > 0 else 'worse'} than the {LOGGING_POLICY}"
+    words = f"{stays} unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
+    if np.isinf(factor):
+        words = f"{stays} whatever the error in the odds of the propensities"
+    return Robustness(target=found.target, reward=found.reward, factor=factor, words=words)
