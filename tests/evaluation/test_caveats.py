@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.caveats import repeats
+from kwis.copies import copies
 
 N = 600
 
@@ -73,20 +73,24 @@ def test_rewards_that_change_with_the_actions_are_told_only():
     assert any("of the actions" in note for note in evaluation.notes)
 
 
-def test_a_log_put_together_from_copies_is_noticed():
-    once = table()
-    twice = {name: np.tile(values, 2) for name, values in once.items()}
-    verdict = verdict_of(twice)
-    assert verdict.level != "trust"
-    assert "every row occurs 2 times" in reasons(verdict)
-    assert verdict_of(twice | {"user": np.tile(np.arange(N), 2)}, group="user").level == "trust"
-    longer = {name: np.append(values, values[:1]) for name, values in twice.items()}
-    assert "every row occurs" not in reasons(verdict_of(longer))
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (np.tile(np.arange(N), 2), f"{N:,} of the {2 * N:,} rows are copies of others (rows occur 2 times each)"),
+        (np.append(np.arange(N), np.arange(0, N, 5)), "120 of the 720 rows are copies of others (rows occur up to 2 times)"),
+    ],
+)
+def test_a_log_put_together_from_copies_is_noticed(rows, told):
+    verdict = verdict_of({name: values[rows] for name, values in table().items()})
+    assert verdict.level == "with care"
+    assert told in reasons(verdict)
+    apart = {name: values[rows] for name, values in table().items()} | {"user": rows}
+    assert verdict_of(apart, group="user").level == "trust"
 
 
 def test_few_different_rows_are_no_copies():
     columns = table(x=np.zeros(N), reward=np.tile([0.0, 1.0], N // 2), action=np.tile(["a", "a", "b", "b"], N // 4))
-    assert repeats(kwis.read_log(columns, reward="reward", propensity="p", context=["x"])) == 1
+    assert copies(kwis.read_log(columns, reward="reward", propensity="p", context=["x"])) is None
 
 
 def test_an_action_that_its_propensity_rules_out_is_a_sign():
@@ -150,7 +154,7 @@ def test_a_log_without_any_context_needs_none_named():
 def test_rows_that_differ_in_a_column_nobody_uses_are_no_copies():
     columns = {name: np.tile(values, 2) for name, values in table().items()}
     log = kwis.read_log(columns | {"order": np.arange(2 * N)}, reward="reward", propensity="p", context=["x"])
-    assert repeats(log) == 1
+    assert copies(log) is None
 
 
 def test_right_propensities_are_rarely_called_unlikely():
