@@ -73,26 +73,26 @@ def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
         return
     if log.group is not None:
         log = replace(log.take(np.unique(log.group, return_index=True)[1]), group=None)  # copies agree in everything
-    found = False
-    for name, codes in _candidates(log):
-        rows = _some(codes)
-        actions = _action_agreement(log, codes, rows, log.table.column(name))
-        if actions is not None and actions.clear:
-            found = True
-            told = f"rows with the same `{name}` were given the same actions more often than chance allows"
-            yield _verdict(actions, told, f"name it with group={name!r}")
-        elif _rewards_matter(log, name, codes):
-            rewards = _reward_agreement(log, codes, rows, name, reward)
+    candidates = list(_candidates(log))
+    agreeing = {name: _action_agreement(log, codes, _some(codes), log.table.column(name)) for name, codes in candidates}
+    effects = {name: found.effect for name, found in agreeing.items() if found is not None and found.clear}
+    if effects:  # one that is nested in another, or only goes with it, agrees less
+        name = max(effects, key=effects.__getitem__)
+        told = f"rows with the same `{name}` were given the same actions more often than chance allows"
+        yield _verdict(effects[name], told, f"name it with group={name!r}")
+        return
+    for name, codes in candidates:
+        if _rewards_matter(log, name, codes):
+            rewards = _reward_agreement(log, codes, _some(codes), name, reward)
             if rewards is not None and rewards.clear:
                 told = f"rows with the same `{name}` have {log.reward_names[reward]} alike beyond what context and action explain"
-                yield _verdict(rewards, told, f"name it with group={name!r}")
-    if not found:
-        yield from _repeated_contexts(log)
+                yield _verdict(rewards.effect, told, f"name it with group={name!r}")
+    yield from _repeated_contexts(log)
 
 
-def _verdict(agreement: Agreement, told: str, remedy: str) -> Verdict:
-    reason = f"{told} (variances are about {agreement.effect:.1f} times what they seem): {remedy}"
-    return Verdict(level="do not trust" if agreement.effect > LARGE_EFFECT else "with care", reasons=(reason,))
+def _verdict(effect: float, told: str, remedy: str) -> Verdict:
+    reason = f"{told} (variances are about {effect:.1f} times what they seem): {remedy}"
+    return Verdict(level="do not trust" if effect > LARGE_EFFECT else "with care", reasons=(reason,))
 
 
 def _candidates(log: LoggedBandit) -> Iterator[tuple[str, Ints]]:
@@ -204,4 +204,4 @@ def _repeated_contexts(log: LoggedBandit) -> Iterator[Verdict]:
     agreement = _action_agreement(log, codes, rows)
     if agreement is not None and agreement.clear and cells.size * _ONE_ACTION <= again.sum():
         told = "rows with the same context nearly always have the same action, though others had a chance"
-        yield _verdict(agreement, told, "if they are one decision, name the column that says so with group=")
+        yield _verdict(agreement.effect, told, "if they are one decision, name the column that says so with group=")
