@@ -1,7 +1,7 @@
 """Scores of the actions as functions of the features, of which rewards and policies are made.
 
 The two sets of designs have different functions, not other coefficients of the same: ``tuning`` has straight lines, and lines with steps
-and products; ``test`` has bends that level off, and waves with bumps.
+and products; ``test`` has bends that level off, and waves with steps and folds.
 """
 
 from dataclasses import dataclass
@@ -31,10 +31,15 @@ def bends(rng, features, actions):
     return lambda x: np.tanh(1.4 * (x @ slope) + shift) + 0.15 * (x @ square) ** 2
 
 
+def _single(rng, features, actions):
+    """One feature for each action."""
+    return (np.arange(features)[:, None] == rng.integers(features, size=actions)).astype(float)
+
+
 def waves(rng, features, actions):
-    slope, gate, ridge = (_directions(rng, features, actions) for _ in range(3))
+    slope, gate, ridge = (_single(rng, features, actions) for _ in range(3))
     phase, threshold = rng.uniform(0, 2 * np.pi, size=actions), rng.uniform(-0.6, 0.6, size=actions)
-    return lambda x: np.sin(2 * (x @ slope) + phase) + 0.8 * (x @ gate > threshold) * np.cos(x @ ridge) + 0.4 * np.abs(x @ ridge)
+    return lambda x: np.sin(1.3 * (x @ slope) + phase) + 0.7 * (x @ gate > threshold) + 0.4 * np.abs(x @ ridge)
 
 
 FORMS = {"tuning": {"smooth": lines, "rugged": steps}, "test": {"smooth": bends, "rugged": waves}}
