@@ -39,15 +39,16 @@ class Spread:
         Variance, third moment and third absolute moment of each sum, the last two added up over the draws.
     inflation
         How many times as large the variance is as it would be with independent rows.
-    exact
-        Whether all that is known, and not only completed.
+    known, sampled
+        Whether the variance is known for certain, and whether the sample's is to be used instead; the larger of both if neither.
     """
 
     variance: Floats
     third: Floats
     absolute: Floats
     inflation: Floats
-    exact: Mask
+    known: Mask
+    sampled: Mask
 
     @property
     def events(self) -> Floats:
@@ -58,13 +59,14 @@ class Spread:
         """Sums of scores in standard deviations, corrected for skewness; ``squares`` are the sums of squared scores by row."""
         positive = self.variance > 0
         variance = np.where(positive, self.variance, 1.0)
-        skewness = self.third / variance**1.5
+        skewness = np.where(self.sampled, 0.0, self.third / variance**1.5)
         if squares is None:
             return np.clip(_standardised(score / np.sqrt(variance), skewness), -_FARTHEST, _FARTHEST) * positive
-        larger = np.where(self.exact, variance, np.maximum(squares * self.inflation, variance))
+        sample = np.maximum(squares * self.inflation, 1e-300)
+        larger = np.where(self.known, variance, np.where(self.sampled, sample, np.maximum(sample, variance)))
         z = score / np.sqrt(larger)
         # The sample's squares grow with a sum on its long side, which makes that tail short instead of long.
-        studentised = ~self.exact & (z * skewness > 0)
+        studentised = ~self.known & (z * skewness > 0)
         z = np.where(studentised, _studentised(z, skewness), _standardised(z, skewness))
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
 
@@ -83,9 +85,16 @@ def _studentised(t: Floats, skewness: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
-    """Sums over the rows of m tests: scores, their squares by row and by draw, scales, how many draws take part, and the null's spread."""
+    """Sums over the rows of m tests: scores, their squares by row and by draw, scales, how many draws take part, and the null's spread.
+
+    Attributes
+    ----------
+    slack
+        By how much a sum of scores may be off without any fault.
+    """
 
     score: Floats
+    slack: Floats
     squares: Floats
     draw_squares: Floats
     scale: Floats
@@ -94,7 +103,7 @@ class Sums:
 
     def z(self) -> Floats:
         """Sums in standard deviations, corrected for skewness."""
-        return self.spread.z(self.score, self.squares)
+        return self.spread.z(self.score - np.clip(self.score, -self.slack, self.slack), self.squares)
 
     @property
     def enough(self) -> Mask:
@@ -159,9 +168,14 @@ class Family:
         return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
 
     @property
-    def exact(self) -> Mask:
+    def known(self) -> Mask:
         """Whether the spread of each test under right propensities is known, and not only completed."""
         return np.array([self.subjects[s].exact and self.mass is None for s, _ in self.pairs], dtype=bool)
+
+    @property
+    def sampled(self) -> Mask:
+        """Whether the spread of each test is to be taken from the sample."""
+        return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
 
     def limited(self, most: int) -> Family:
         """The first tests as a family of its own."""
@@ -178,10 +192,10 @@ class Family:
     def sums(self) -> Sums:
         """Sums over the rows, what was seen and what is to be expected."""
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
-        score, squares, draw_squares, scale, draws, by_row, variance, third, absolute = parts
+        score, slack, squares, draw_squares, scale, draws, by_row, variance, third, absolute = parts
         inflation = np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0)
-        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, exact=self.exact)
-        return Sums(score=score, squares=squares, draw_squares=draw_squares, scale=scale, draws=draws, spread=spread)
+        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, known=self.known, sampled=self.sampled)
+        return Sums(score=score, slack=slack, squares=squares, draw_squares=draw_squares, scale=scale, draws=draws, spread=spread)
 
     def _block_sums(self, rows: Ints) -> Floats:
         of_subject, of_region = np.array(self.pairs).T
@@ -202,6 +216,7 @@ class Family:
             return np.asarray((draw_sums(values[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
 
         score, scale = mass * stacked([one.score for one in subjects]), mass * stacked([one.scale for one in subjects])
+        slack = mass * stacked([one.slack for one in subjects])
         squares = total(score**2)
         variance, third, absolute = (
             mass**power * stacked([getattr(one.null, what) for one in subjects])
@@ -211,11 +226,12 @@ class Family:
         if labels is not None and self.shared > 0:
             # As if shared draws moved all rows of a group alike, which is the most they can.
             alike = [of_draws(np.sqrt(variance), 2), of_draws(np.cbrt(third), 3), of_draws(np.cbrt(absolute), 3)]
-            shared = [(1 - self.shared) * own + self.shared * together for own, together in zip(moments, alike, strict=True)]
+            shares = (self.shared, self.shared**1.5, self.shared**1.5)  # of pairs and triples of rows decided by one draw
+            shared = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
         else:
             shared = moments
         by_draw = squares if labels is None else of_draws(score, 2)
-        return np.stack([total(score), squares, by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
+        return np.stack([total(score), total(slack), squares, by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""

@@ -1,7 +1,7 @@
 """What the log would look like if its propensities were right: the distribution that actions are redrawn from.
 
 Where the whole distribution is known it is that one. Where only the propensity of the logged action is, the rest of the probability is
-shared among the other actions by how often they were taken; that serves to redraw actions, and for nothing else.
+shared among the other actions by how likely the context makes them; that serves to redraw actions, and for nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kwis.typing import Floats, Ints
 
 _LAGS = 4  # rows of a group are compared with so many after them
 _MOST_PAIRS = 20_000
+_RIDGE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,9 +56,29 @@ def _stated(log: LoggedBandit) -> Floats | None:
 
 def _completed(log: LoggedBandit) -> Floats:
     assert log.propensity is not None
-    taken = np.bincount(log.action, log.row_weight, minlength=log.n_actions)
-    share = (taken + 0.5 * taken.sum() / len(log)) / taken.sum()
-    return shared_out(1 - log.propensity, np.broadcast_to(share, (len(log), log.n_actions)), log.action, log.propensity)
+    least = np.ones(log.n_actions)
+    np.minimum.at(least, log.action, log.propensity)
+    # A model of the context knows no bounds; a logger that explores does, and they show in what it took.
+    share = np.maximum(_foretold(log), np.where(least < 1, least, 0.0))
+    return shared_out(1 - log.propensity, share, log.action, log.propensity)
+
+
+def _foretold(log: LoggedBandit) -> Floats:
+    """``(n, K)`` how likely each action is in each row, by linear discriminant analysis of the actions taken.
+
+    Means of actions with few rows are pulled to that of all, so that chance is not taken for context.
+    """
+    design = log.features()
+    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.mean()
+    design = design - mass @ design / mass.sum()
+    happened = with_logged(np.zeros((len(log), log.n_actions)), log.action, mass)
+    taken = happened.sum(axis=0)
+    means = happened.T @ design / (taken + design.shape[1] + 1.0)[:, None]
+    within = (design * mass[:, None]).T @ design - (means * taken[:, None]).T @ means
+    slopes = np.linalg.solve(within / len(log) + _RIDGE * np.eye(design.shape[1]), means.T)
+    scores = design @ slopes - 0.5 * np.einsum("kd,dk->k", means, slopes) + np.log(taken + 0.5)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def shared_out(rest: Floats, share: Floats, action: Ints, logged: Floats) -> Floats:

@@ -54,7 +54,7 @@ class _Redrawn:
         self.of_column = np.array([column[id(family.subjects[s])] for s in of_subject], dtype=np.int64)
         self.everywhere = sum(one.kind == "confidence" for one in self.others)
         self.places = _places(family)
-        self.exact = bool(family.exact.all())
+        self.exact = bool(family.known.all())
         self.mass = np.ones(n) if family.mass is None else family.mass
         self.block = max(1, _CELLS // (null.chance.shape[1] * (1 + len(self.others)) * (1 if self.exact else 2)))
         work = n * (8 + self.places.shape[1] * (1 + len(self.others)) * (1 if self.exact else 2))
@@ -67,7 +67,7 @@ class _Redrawn:
 
     def _block(self, rows: slice, first: int, draws: int) -> Floats:
         chance, mass = self.null.chance[rows], self.mass[rows, None]
-        amounts, means = [self._own_amount(rows)], [one.null.mean[rows] for one in (*self.actions, *self.others)]
+        amounts, means = [self._own_amount(rows)], [one.mean[rows] for one in (*self.actions, *self.others)]
         amounts += [one.amount[rows] for one in self.others]
         slot = np.full(chance.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
@@ -76,8 +76,8 @@ class _Redrawn:
         if not self.exact:
             own_mean = np.zeros_like(chance)
             for one in self.actions:
-                own_mean[:, one.code] = one.null.mean[rows]
-            centres = [own_mean, *(one.null.mean[rows][:, None] for one in self.others)]
+                own_mean[:, one.code] = one.mean[rows]
+            centres = [own_mean, *(one.mean[rows][:, None] for one in self.others)]
             squares = np.stack([mass**2 * (amount**2 - 2 * amount * e) for amount, e in zip(amounts, centres, strict=True)], axis=2)
         ends = chance.cumsum(axis=1)
         ends /= ends[:, -1:]

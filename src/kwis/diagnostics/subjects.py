@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,8 +54,11 @@ class Subject:
         ``(n,)`` the amount of the action taken less its mean.
     scale
         ``(n,)`` what a score is a part of: the mean reported is ``1 + sum(score) / sum(scale)``.
-    null
-        Moments of the amount if the propensities are right.
+    mean, null
+        ``(n,)`` mean of the amount if the propensities are right, and its other moments; for an action whose amounts are one over its
+        propensity those of being taken.
+    slack
+        ``(n,)`` by how much that mean may be off.
     exact
         Whether they are known, and not only completed.
     upper_only
@@ -67,6 +70,8 @@ class Subject:
     amount: Floats
     score: Floats
     scale: Floats
+    slack: Floats
+    mean: Floats
     null: Moments
     exact: bool
     code: int | None = None
@@ -116,9 +121,9 @@ def _expected(log: LoggedBandit, null: Null) -> Floats:
 def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: bool) -> Subject:
     possible = null.chance > 0
     weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.chance, 1.0), _LARGEST)
-    if exact:
-        weight = np.minimum(weight, _cut(weight, null.chance))
-    return _subject(log, null, weight, kind="weight", name=name, scale=np.ones(len(log)), exact=exact)
+    cut = np.minimum(weight, _cut(weight, null.chance))
+    slack = np.zeros(len(log)) if exact else (null.chance * (weight - cut)).sum(axis=1)
+    return _subject(log, null, cut, kind="weight", name=name, scale=np.ones(len(log)), slack=slack, exact=exact)
 
 
 def _cut(weight: Floats, chance: Floats) -> float:
@@ -136,16 +141,19 @@ def _cut(weight: Floats, chance: Floats) -> float:
 def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
     """Whether an action was taken as often as it should; if only logged propensities are known by the mean of one over them."""
     chance = null.chance[:, code]
-    amount = np.ones(len(log)) if null.whole else np.minimum(1 / np.maximum(chance, 1 / _LARGEST), _LARGEST)
-    moments = Moments.of(np.stack([chance, 1 - chance], axis=1), np.stack([amount, np.zeros(len(log))], axis=1))
+    taken = Moments.of(np.stack([chance, 1 - chance], axis=1), np.tile([1.0, 0.0], (len(log), 1)))
+    amount = np.ones(len(log)) if null.whole else 1 / np.maximum(chance, 1 / _LARGEST)
+    mean = taken.mean * amount
     return Subject(
         kind="action",
         name=log.action_names[code],
         code=code,
         amount=amount,
-        score=(np.where(log.action == code, amount, 0.0) - moments.mean) * (moments.variance > 0),
-        scale=moments.mean,
-        null=moments,
+        score=(np.where(log.action == code, amount, 0.0) - mean) * (taken.variance > 0),
+        scale=mean,
+        slack=np.zeros(len(log)),
+        mean=mean,
+        null=taken,
         exact=null.whole,
         upper_only=not null.whole,
     )
@@ -154,13 +162,11 @@ def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
 def _confidence(log: LoggedBandit, null: Null) -> Subject:
     """Score of the exponent t in probabilities proportional to ``p^t``, at t = 1."""
     amount = np.log(np.where(null.chance > 0, null.chance, 1.0))
-    return _subject(log, null, amount, kind="confidence", name="", scale=None, exact=True)
+    information = Moments.of(null.chance, amount).variance
+    return _subject(log, null, amount, kind="confidence", name="", scale=information, slack=np.zeros(len(log)), exact=True)
 
 
-def _subject(
-    log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], name: str, scale: Floats | None, exact: bool
-) -> Subject:
+def _subject(log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], **rest: Any) -> Subject:
     moments = Moments.of(null.chance, amount)
     score = (amount[np.arange(len(log)), log.action] - moments.mean) * (moments.variance > 0)
-    scale = moments.variance if scale is None else scale
-    return Subject(kind=kind, name=name, amount=amount, score=score, scale=scale, null=moments, exact=exact)
+    return Subject(kind=kind, amount=amount, score=score, mean=moments.mean, null=moments, **rest)
