@@ -39,6 +39,8 @@ class Spread:
         Variance, third moment and third absolute moment of each sum, the last two added up over the draws.
     inflation
         How many times as large the variance is as it would be with independent rows.
+    draws
+        How many take part.
     known, sampled
         Whether the variance is known for certain, and whether the sample's is to be used instead; the larger of both if neither.
     """
@@ -47,6 +49,7 @@ class Spread:
     third: Floats
     absolute: Floats
     inflation: Floats
+    draws: Floats
     known: Mask
     sampled: Mask
 
@@ -55,19 +58,19 @@ class Spread:
         """Of how many equally important draws each sum consists: ``n p`` for a rare event of probability p."""
         return (np.where(self.variance > 0, self.variance, 0.0) ** 1.5 / np.where(self.absolute > 0, self.absolute, 1.0)) ** 2
 
-    def z(self, score: Floats, squares: Floats | None) -> Floats:
-        """Sums of scores in standard deviations, corrected for skewness; ``squares`` are the sums of squared scores by row."""
+    def z(self, score: Floats, squares: Floats | None = None, cubes: Floats | None = None) -> Floats:
+        """Sums of scores in standard deviations, corrected for skewness; with the sums of their squares and cubes by row where used."""
         positive = self.variance > 0
         variance = np.where(positive, self.variance, 1.0)
-        skewness = np.where(self.sampled, 0.0, self.third / variance**1.5)
-        if squares is None:
-            return np.clip(_standardised(score / np.sqrt(variance), skewness), -_FARTHEST, _FARTHEST) * positive
-        sample = np.maximum(squares * self.inflation, 1e-300)
-        larger = np.where(self.known, variance, np.where(self.sampled, sample, np.maximum(sample, variance)))
-        z = score / np.sqrt(larger)
-        # The sample's squares grow with a sum on its long side, which makes that tail short instead of long.
-        studentised = ~self.known & (z * skewness > 0)
-        z = np.where(studentised, _studentised(z, skewness), _standardised(z, skewness))
+        skewness = self.third / variance**1.5
+        if squares is None or cubes is None:
+            z = _standardised(score / np.sqrt(variance), skewness)
+        else:
+            squares, cubes = squares * self.inflation, cubes * self.inflation**2
+            larger = np.where(self.known, variance, np.maximum(squares, variance))
+            z = np.where(
+                self.sampled, _studentised(score, squares, cubes, self.draws), _standardised(score / np.sqrt(larger), skewness)
+            )
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
 
 
@@ -78,9 +81,18 @@ def _standardised(z: Floats, skewness: Floats) -> Floats:
     return np.where(some, 6 / a * (np.cbrt(1 + a * z / 2) - 1) + a / 6, z)
 
 
-def _studentised(t: Floats, skewness: Floats) -> Floats:
-    """Hall's cubic (1992), for sums divided by the root of their squares."""
-    return t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
+def _studentised(score: Floats, squares: Floats, cubes: Floats, draws: Floats) -> Floats:
+    """Student's ratio, corrected by Hall's cubic (1992), for sums divided by what the sample says of their spread."""
+    n = np.maximum(draws, 2)
+    part = score / np.sqrt(np.where(squares > 0, squares, 1.0))
+    # From the sum over the root of the squares to Student's ratio, whose spread is around the mean.
+    t = part * np.sqrt((n - 1) / np.maximum(n - part**2, 1e-9))
+    mean, second = score / n, squares / n
+    variance = second - mean**2
+    third = cubes / n - 3 * mean * second + 2 * mean**3
+    spread = variance > 1e-9 * second
+    a = np.where(spread, third / np.where(spread, variance, 1.0) ** 1.5, 0.0) / np.sqrt(n)
+    return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,23 +108,23 @@ class Sums:
     score: Floats
     slack: Floats
     squares: Floats
+    cubes: Floats
     draw_squares: Floats
     scale: Floats
-    draws: Floats
     spread: Spread
 
     def z(self) -> Floats:
         """Sums in standard deviations, corrected for skewness."""
-        return self.spread.z(self.score - np.clip(self.score, -self.slack, self.slack), self.squares)
+        return self.spread.z(self.score - np.clip(self.score, -self.slack, self.slack), self.squares, self.cubes)
 
     @property
     def enough(self) -> Mask:
         """Whether there are draws enough to test anything."""
-        return (self.draws >= _LEAST_DRAWS) & (self.spread.variance > 0) & (self.spread.events >= _LEAST_EVENTS)
+        return (self.spread.draws >= _LEAST_DRAWS) & (self.spread.variance > 0) & (self.spread.events >= _LEAST_EVENTS)
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Means and the two ends of their intervals, each by itself."""
-        n, scale = np.maximum(self.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
+        n, scale = np.maximum(self.spread.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
         mean = 1 + self.score / scale
         squares = np.maximum(self.draw_squares - self.score**2 / n, 0.0)
         reach = ndtri((1 + level) / 2) * np.sqrt(squares * n / (n - 1)) / scale
@@ -192,10 +204,10 @@ class Family:
     def sums(self) -> Sums:
         """Sums over the rows, what was seen and what is to be expected."""
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
-        score, slack, squares, draw_squares, scale, draws, by_row, variance, third, absolute = parts
+        score, slack, squares, cubes, draw_squares, scale, draws, by_row, variance, third, absolute = parts
         inflation = np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0)
-        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, known=self.known, sampled=self.sampled)
-        return Sums(score=score, slack=slack, squares=squares, draw_squares=draw_squares, scale=scale, draws=draws, spread=spread)
+        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, draws=draws, known=self.known, sampled=self.sampled)
+        return Sums(score=score, slack=slack, squares=squares, cubes=cubes, draw_squares=draw_squares, scale=scale, spread=spread)
 
     def _block_sums(self, rows: Ints) -> Floats:
         of_subject, of_region = np.array(self.pairs).T
@@ -231,7 +243,7 @@ class Family:
         else:
             shared = moments
         by_draw = squares if labels is None else of_draws(score, 2)
-        return np.stack([total(score), total(slack), squares, by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
+        return np.stack([total(score), total(slack), squares, total(score**3), by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""

@@ -42,7 +42,7 @@ class Null:
 def null_of(log: LoggedBandit) -> Null:
     """The null hypothesis of a log with propensities."""
     stated = _stated(log)
-    chance = _completed(log) if stated is None else stated / stated.sum(axis=1, keepdims=True)
+    chance = _completed(log) if stated is None else normalised(stated)
     return Null(chance=chance, whole=stated is not None, shared=0.0 if log.group is None else _shared(log.action, chance, log.group))
 
 
@@ -59,8 +59,13 @@ def _completed(log: LoggedBandit) -> Floats:
     least = np.ones(log.n_actions)
     np.minimum.at(least, log.action, log.propensity)
     # A model of the context knows no bounds; a logger that explores does, and they show in what it took.
-    share = np.maximum(_foretold(log), np.where(least < 1, least, 0.0))
-    return shared_out(1 - log.propensity, share, log.action, log.propensity)
+    least[least == 1] = 0.0
+    rest = 1 - log.propensity
+    bound = least.sum() - least[log.action]
+    kept = np.minimum(1.0, rest / np.where(bound > 0, bound, 1.0))[:, None] * least
+    left = rest - with_logged(kept, log.action, np.zeros(len(log))).sum(axis=1)
+    whole = kept + shared_out(np.maximum(left, 0.0), _foretold(log), log.action, np.zeros(len(log)))
+    return normalised(with_logged(whole, log.action, log.propensity))
 
 
 def _foretold(log: LoggedBandit) -> Floats:
@@ -82,11 +87,15 @@ def _foretold(log: LoggedBandit) -> Floats:
 
 
 def shared_out(rest: Floats, share: Floats, action: Ints, logged: Floats) -> Floats:
-    """``(n, K)`` distribution with ``logged`` for the action taken, and ``rest`` given to the others in proportion to ``share``."""
+    """``(n, K)``: ``logged`` for the action taken, and ``rest`` given to the others in proportion to ``share``."""
     others = with_logged(share, action, np.zeros(len(action)))
     total = others.sum(axis=1)
-    whole = with_logged(others * (rest / np.where(total > 0, total, 1.0))[:, None], action, logged)
-    return np.asarray(whole / whole.sum(axis=1, keepdims=True), dtype=np.float64)
+    return with_logged(others * (rest / np.where(total > 0, total, 1.0))[:, None], action, logged)
+
+
+def normalised(distribution: Floats) -> Floats:
+    """Rows that sum to 1."""
+    return np.asarray(distribution / distribution.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def with_logged(distribution: Floats, action: Ints, logged: Floats) -> Floats:

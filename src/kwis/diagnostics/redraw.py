@@ -35,8 +35,8 @@ def smallest_by_chance(family: Family, null: Null, seed: int = 0) -> Floats:
     redrawn = _Redrawn(family, null, seed)
     smallest = np.empty(0)
     while len(smallest) < redrawn.most and (smallest <= own).sum() < _ENOUGH:
-        score, squares = redrawn.sums(len(smallest), min(_BATCH, redrawn.most - len(smallest)))
-        smallest = np.append(smallest, p_values(spread.z(score, squares), upper_only).min(axis=1))
+        powers = redrawn.sums(len(smallest), min(_BATCH, redrawn.most - len(smallest)))
+        smallest = np.append(smallest, p_values(spread.z(*powers), upper_only).min(axis=1))
     return np.sort(smallest)
 
 
@@ -45,7 +45,6 @@ class _Redrawn:
 
     def __init__(self, family: Family, null: Null, seed: int) -> None:
         self.family, self.null, self.seed = family, null, seed
-        n = family.n
         of_subject, self.of_region = np.array(family.pairs, dtype=np.int64).T
         used = [family.subjects[s] for s in np.unique(of_subject)]
         self.actions = [one for one in used if one.code is not None]
@@ -54,44 +53,30 @@ class _Redrawn:
         self.of_column = np.array([column[id(family.subjects[s])] for s in of_subject], dtype=np.int64)
         self.everywhere = sum(one.kind == "confidence" for one in self.others)
         self.places = _places(family)
-        self.exact = bool(family.known.all())
-        self.mass = np.ones(n) if family.mass is None else family.mass
-        self.block = max(1, _CELLS // (null.chance.shape[1] * (1 + len(self.others)) * (1 if self.exact else 2)))
-        work = n * (8 + self.places.shape[1] * (1 + len(self.others)) * (1 if self.exact else 2))
-        self.most = int(np.clip(_WORK / work, _LEAST_DRAWS, _MOST_DRAWS))
+        self.mass = np.ones(family.n) if family.mass is None else family.mass
+        self.powers = (1,) if family.known.all() else (1, 2, 3)
+        width = len(self.powers) * (1 + len(self.others))
+        self.block = max(1, _CELLS // (null.chance.shape[1] * width))
+        self.most = int(np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS))
 
-    def sums(self, first: int, draws: int) -> tuple[Floats, Floats | None]:
-        """``(draws, m)`` sums of scores and of their squares by row; the latter only where they are used."""
-        found = np.sum(each_block(lambda rows: self._block(rows, first, draws), row_blocks(self.family.n, self.block)), axis=0)
-        return found[0], None if self.exact else found[1]
+    def sums(self, first: int, draws: int) -> tuple[Floats, ...]:
+        """``(draws, m)`` sums of scores by test and, where they are used, of their squares and cubes."""
+        blocks = row_blocks(self.family.n, self.block)
+        return tuple(np.sum(each_block(lambda rows: self._block(rows, first, draws), blocks), axis=0))
 
     def _block(self, rows: slice, first: int, draws: int) -> Floats:
-        chance, mass = self.null.chance[rows], self.mass[rows, None]
-        amounts, means = [self._own_amount(rows)], [one.mean[rows] for one in (*self.actions, *self.others)]
-        amounts += [one.amount[rows] for one in self.others]
-        slot = np.full(chance.shape[1], -1, dtype=np.int64)
+        """Sums over some of the rows, ``(powers, draws, m)``."""
+        ends = self.null.chance[rows].cumsum(axis=1)
+        slot = np.full(ends.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
-        values = np.stack([mass * amount for amount in amounts], axis=2)
-        squares = np.empty((0, 0, 0))
-        if not self.exact:
-            own_mean = np.zeros_like(chance)
-            for one in self.actions:
-                own_mean[:, one.code] = one.mean[rows]
-            centres = [own_mean, *(one.mean[rows][:, None] for one in self.others)]
-            squares = np.stack([mass**2 * (amount**2 - 2 * amount * e) for amount, e in zip(amounts, centres, strict=True)], axis=2)
-        ends = chance.cumsum(axis=1)
-        ends /= ends[:, -1:]
-        inside = self._inside(rows)
-        expected = np.stack([(mass[:, 0] * mean) @ inside for mean in means])[self.of_column, self.of_region]
-        out = np.empty((1 if self.exact else 2, draws, len(self.of_column)))
+        out = np.empty((len(self.powers), draws, len(self.of_column)))
         group = np.empty(0, dtype=np.int64) if self.family.group is None else self.family.group[rows].astype(np.int64)
         _redraw(
             np.uint64(self.seed),
             first,
             rows.start,
-            ends,
-            values,
-            squares,
+            ends / ends[:, -1:],
+            self._gains(rows),
             slot,
             len(self.actions),
             self.everywhere,
@@ -103,20 +88,27 @@ class _Redrawn:
             self.of_region,
             out,
         )
-        out[0] -= expected
-        if not self.exact:
-            out[1] += np.stack([(mass[:, 0] * mean) ** 2 @ inside for mean in means])[self.of_column, self.of_region]
-        return out
+        return out + self._without_actions(rows)[:, None, :]
 
-    def _own_amount(self, rows: slice) -> Floats:
-        """What the row adds to the sum of its own action."""
-        amount = np.zeros_like(self.null.chance[rows])
+    def _gains(self, rows: slice) -> Floats:
+        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: first to those of the action itself, then to the others'."""
+        mass = self.mass[rows, None]
+        gains = np.zeros((*self.null.chance[rows].shape, len(self.powers), 1 + len(self.others)))
         for one in self.actions:
-            amount[:, one.code] = one.amount[rows]
-        return amount
+            mean = self.mass[rows] * one.mean[rows]
+            for i, power in enumerate(self.powers):
+                gains[:, one.code, i, 0] = (self.mass[rows] * one.amount[rows] - mean) ** power - (-mean) ** power
+        for j, one in enumerate(self.others, start=1):
+            score = mass * (one.amount[rows] - one.mean[rows][:, None]) * (one.null.variance[rows] > 0)[:, None]
+            for i, power in enumerate(self.powers):
+                gains[:, :, i, j] = score**power
+        return gains
 
-    def _inside(self, rows: slice) -> Floats:
-        return np.stack([region.rows[rows] for region in self.family.regions], axis=1).astype(np.float64)
+    def _without_actions(self, rows: slice) -> Floats:
+        """``(powers, m)`` the sums if no row took any of the actions tested."""
+        inside = np.stack([region.rows[rows] for region in self.family.regions], axis=1).astype(np.float64)
+        means = np.stack([*(-self.mass[rows] * one.mean[rows] for one in self.actions), *(np.zeros(len(inside)) for _ in self.others)])
+        return np.stack([(means**power @ inside)[self.of_column, self.of_region] for power in self.powers])
 
 
 def _places(family: Family) -> Ints:
@@ -143,22 +135,17 @@ def _uniform(key, number):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _redraw(
-    seed, first, start, ends, values, squares, slot, actions, everywhere, places, regions, group, sharing, of_column, of_region, out
-):
-    """For each draw new actions, and the sums of their values (and squares) by subject and region.
+def _redraw(seed, first, start, ends, gains, slot, actions, everywhere, places, regions, group, sharing, of_column, of_region, out):
+    """For each draw new actions, and the sums of what they add, by power, subject and region.
 
     The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform number of its own or, as often
     as ``sharing`` says, that of its group.
     """
-    n, k, width = values.shape
-    wide = squares.shape[0] > 0
+    n, k, powers, width = gains.shape
     others = width - 1
-    total = np.zeros((regions, actions + others))
-    total_squares = np.zeros((regions if wide else 0, actions + others))
+    total = np.zeros((powers, regions, actions + others))
     for draw in range(out.shape[1]):
         total[:] = 0.0
-        total_squares[:] = 0.0
         key = _mixed(seed * np.uint64(4) + np.uint64(first + draw + 1) * np.uint64(0xD1342543DE82EF95))
         group_key, share_key = _mixed(key + np.uint64(1)), _mixed(key + np.uint64(2))
         for i in range(n):
@@ -177,16 +164,11 @@ def _redraw(
                 r = places[i, c]
                 if r < 0:
                     continue
-                if s >= 0:
-                    total[r, s] += values[i, low, 0]
-                for j in range(others if c == 0 else others - everywhere):
-                    total[r, actions + j] += values[i, low, 1 + j]
-                if wide:
+                for p in range(powers):
                     if s >= 0:
-                        total_squares[r, s] += squares[i, low, 0]
+                        total[p, r, s] += gains[i, low, p, 0]
                     for j in range(others if c == 0 else others - everywhere):
-                        total_squares[r, actions + j] += squares[i, low, 1 + j]
-        for t in range(of_column.shape[0]):
-            out[0, draw, t] = total[of_region[t], of_column[t]]
-            if wide:
-                out[1, draw, t] = total_squares[of_region[t], of_column[t]]
+                        total[p, r, actions + j] += gains[i, low, p, 1 + j]
+        for p in range(powers):
+            for t in range(of_column.shape[0]):
+                out[p, draw, t] = total[p, of_region[t], of_column[t]]
