@@ -1,109 +1,134 @@
 """Many tests of means, by subject and region, as one: a chance of 5 % that any of them fails when all means are right.
 
-Each test sums a score that right propensities give mean 0 over the rows of a region. Rows of a group are one draw. The sum is
-divided by its standard error, corrected for skewness by Hall's cubic (1992), and judged against the largest of as many normal
-variables with the same correlations, drawn with a fixed seed. Scores of overlapping regions are alike, so this is far less
-strict than dividing the level by the number of tests.
+Each test sums a score that right propensities give mean 0 over the rows of a region, and divides it by the standard deviation that right
+propensities give this sum: the sample's own collapses where rare events happen not to occur. Where that is not fully known (rows stand
+for others, or only the logged action has a propensity) the larger of the two is taken. A correction for skewness makes tests alike, so that
+the largest of them means something; what is large is told by logs with redrawn actions (:mod:`kwis.diagnostics.redraw`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from kwis.columns import Label
+from kwis.diagnostics.null import draws_in
 from kwis.diagnostics.records import MeanTest
 from kwis.diagnostics.regions import Mask, Region
+from kwis.diagnostics.subjects import Subject
 from kwis.estimators.influence import draw_sums
-from kwis.smoothing.threads import each_block, engine
+from kwis.smoothing.threads import each_block
 from kwis.typing import Floats, Ints
 
-_DRAWS = 10_000
 _CELLS = 1 << 20  # entries of the largest matrix in flight
 _LEAST_DRAWS = 30
-_LEAST_EXPECTED = 10.0
+_LEAST_EVENTS = 5.0
+_LEAST_INFORMATION = 4.0  # with less the exponent of the confidence cannot be told from 0 or 2
 _FARTHEST = 35.0  # standard errors beyond which a p-value is 0 in double precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Subject:
-    """Something that right propensities fix.
+class Spread:
+    """How the sums of m tests vary if the propensities are right.
 
     Attributes
     ----------
-    score
-        ``(n,)`` with mean 0 given the context, if the propensities are right.
-    scale
-        ``(n,)`` what a score is a part of: the mean reported is ``1 + sum(score) / sum(scale)``.
-    expected
-        How many of n rows take part on average; a region where fewer than ten would do is left out.
-    upper_only
-        Whether only too large a sum speaks against the propensities.
+    variance, third, absolute
+        Variance, third moment and third absolute moment of each sum, the last two added up over the draws.
+    inflation
+        How many times as large the variance is as it would be with independent rows.
+    draws
+        How many take part.
+    known, sampled
+        Whether the variance is known for certain, and whether the sample's is to be used instead; the larger of both if neither.
     """
 
-    kind: Literal["weight", "action", "confidence"]
-    name: Label
-    score: Floats
-    scale: Floats
-    expected: float
-    upper_only: bool = False
+    variance: Floats
+    third: Floats
+    absolute: Floats
+    inflation: Floats
+    draws: Floats
+    known: Mask
+    sampled: Mask
+
+    @property
+    def events(self) -> Floats:
+        """Of how many equally important draws each sum consists: ``n p`` for a rare event of probability p."""
+        return (np.where(self.variance > 0, self.variance, 0.0) ** 1.5 / np.where(self.absolute > 0, self.absolute, 1.0)) ** 2
+
+    def z(self, score: Floats, squares: Floats | None = None, cubes: Floats | None = None) -> Floats:
+        """Sums of scores in standard deviations, corrected for skewness; with the sums of their squares and cubes by row where used."""
+        positive = self.variance > 0
+        variance = np.where(positive, self.variance, 1.0)
+        skewness = self.third / variance**1.5
+        if squares is None or cubes is None:
+            z = _standardised(score / np.sqrt(variance), skewness)
+        else:
+            squares, cubes = squares * self.inflation, cubes * self.inflation**2
+            larger = np.where(self.known, variance, np.maximum(squares, variance))
+            z = np.where(
+                self.sampled, _studentised(score, squares, cubes, self.draws), _standardised(score / np.sqrt(larger), skewness)
+            )
+        return np.clip(z, -_FARTHEST, _FARTHEST) * positive
+
+
+def _standardised(z: Floats, skewness: Floats) -> Floats:
+    """Wilson and Hilferty's cube root, for sums divided by their own standard deviation."""
+    some = np.abs(skewness) > 1e-6
+    a = np.where(some, skewness, 1.0)
+    return np.where(some, 6 / a * (np.cbrt(1 + a * z / 2) - 1) + a / 6, z)
+
+
+def _studentised(score: Floats, squares: Floats, cubes: Floats, draws: Floats) -> Floats:
+    """Student's ratio, corrected by Hall's cubic (1992), for sums divided by what the sample says of their spread."""
+    n = np.maximum(draws, 2)
+    part = score / np.sqrt(np.where(squares > 0, squares, 1.0))
+    # From the sum over the root of the squares to Student's ratio, whose spread is around the mean.
+    t = part * np.sqrt((n - 1) / np.maximum(n - part**2, 1e-9))
+    mean, second = score / n, squares / n
+    variance = second - mean**2
+    third = cubes / n - 3 * mean * second + 2 * mean**3
+    spread = variance > 1e-9 * second
+    a = np.where(spread, third / np.where(spread, variance, 1.0) ** 1.5, 0.0) / np.sqrt(n)
+    return t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
-    """Sums over the draws of m tests: scores, their squares and cubes, scales, and how many draws take part.
+    """Sums over the rows of m tests: scores, their squares by row and by draw, scales, how many draws take part, and the null's spread.
 
-    Scores are in units of the subject's largest, as cubes of huge ones would overflow.
+    Attributes
+    ----------
+    slack
+        By how much a sum of scores may be off without any fault.
     """
 
-    unit: Floats
     score: Floats
+    slack: Floats
     squares: Floats
     cubes: Floats
+    draw_squares: Floats
     scale: Floats
-    draws: Floats
+    spread: Spread
 
     def z(self) -> Floats:
-        """Sums in standard errors, corrected for skewness."""
-        n = np.maximum(self.draws, 2)
-        part = self.score / np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
-        # From the sum over the root of the squares to Student's ratio, whose spread is around the mean.
-        t = part * np.sqrt((n - 1) / np.maximum(n - part**2, 1e-9))
-        mean, second = self.score / n, self.squares / n
-        variance = second - mean**2
-        third = self.cubes / n - 3 * mean * second + 2 * mean**3
-        spread = variance > 1e-9 * second
-        a = np.where(spread, third / np.where(spread, variance, 1.0) ** 1.5, 0.0) / np.sqrt(n)
-        return np.clip(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6, -_FARTHEST, _FARTHEST)
+        """Sums in standard deviations, corrected for skewness."""
+        return self.spread.z(self.score - np.clip(self.score, -self.slack, self.slack), self.squares, self.cubes)
+
+    @property
+    def enough(self) -> Mask:
+        """Whether there are draws enough to test anything."""
+        return (self.spread.draws >= _LEAST_DRAWS) & (self.spread.variance > 0) & (self.spread.events >= _LEAST_EVENTS)
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Means and the two ends of their intervals, each by itself."""
-        n, scale = np.maximum(self.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
-        mean = 1 + self.unit * self.score / scale
-        squares = np.maximum(self.squares - self.score**2 / n, 0.0)
-        reach = ndtri((1 + level) / 2) * self.unit * np.sqrt(squares * n / (n - 1)) / scale
+        n, scale = np.maximum(self.spread.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
+        mean = 1 + self.score / scale
+        squares = np.maximum(self.draw_squares - self.score**2 / n, 0.0)
+        reach = ndtri((1 + level) / 2) * np.sqrt(squares * n / (n - 1)) / scale
         return mean, mean - reach, mean + reach
-
-
-def pairs_of(subjects: Sequence[Subject], regions: Sequence[Region], group: Ints | None) -> list[tuple[int, int]]:
-    """Subjects and regions that can be tested, every subject on the whole log first."""
-    n = len(regions[0].rows)
-    draws = [_draws_in(region.rows, group) for region in regions]
-    pairs = []
-    for r, region in enumerate(regions):
-        for s, subject in enumerate(subjects):
-            enough = draws[r] >= _LEAST_DRAWS and subject.expected * region.n / n >= _LEAST_EXPECTED
-            if enough and subject.score[region.rows].any() and (r == 0 or subject.kind != "confidence"):
-                pairs.append((s, r))
-    return pairs
-
-
-def _draws_in(rows: Mask, group: Ints | None) -> int:
-    return int(rows.sum()) if group is None else np.unique(group[rows]).size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,6 +139,8 @@ class Family:
     ----------
     size
         How many tests p-values are to allow for: as many as there are pairs, or more in a part of a family.
+    shared
+        Share of the pairs of rows of one group that were decided by one draw.
     """
 
     subjects: tuple[Subject, ...]
@@ -122,6 +149,27 @@ class Family:
     size: int
     mass: Floats | None = None
     group: Ints | None = None
+    shared: float = 0.0
+
+    @classmethod
+    def of(
+        cls, subjects: Sequence[Subject], regions: Sequence[Region], *, mass: Floats | None, group: Ints | None, shared: float
+    ) -> Family:
+        """Every subject in every region that has draws enough, on the whole log first; the confidence there only."""
+        asked = [(s, r) for r in range(len(regions)) for s, subject in enumerate(subjects) if r == 0 or subject.kind != "confidence"]
+        scaled = None if mass is None else mass / mass.mean()
+        every = cls(
+            subjects=tuple(subjects),
+            regions=tuple(regions),
+            pairs=tuple(asked),
+            size=len(asked),
+            mass=scaled,
+            group=group,
+            shared=shared,
+        )
+        sums = every.sums()
+        vague = np.array([subjects[s].kind == "confidence" for s, _ in asked]) & (sums.spread.variance < _LEAST_INFORMATION)
+        return every.part(np.flatnonzero(sums.enough & ~vague).tolist()).limited(len(asked))
 
     @property
     def n(self) -> int:
@@ -129,7 +177,21 @@ class Family:
 
     @property
     def upper_only(self) -> Mask:
-        return np.array([self.subjects[s].upper_only for s, _ in self.pairs])
+        return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
+
+    @property
+    def known(self) -> Mask:
+        """Whether the spread of each test under right propensities is known, and not only completed."""
+        return np.array([self.subjects[s].exact and self.mass is None for s, _ in self.pairs], dtype=bool)
+
+    @property
+    def sampled(self) -> Mask:
+        """Whether the spread of each test is to be taken from the sample."""
+        return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
+
+    def limited(self, most: int) -> Family:
+        """The first tests as a family of its own."""
+        return replace(self, pairs=self.pairs[:most], size=min(most, len(self.pairs)))
 
     def without(self, rows: Mask) -> Family:
         """The same tests on the other rows."""
@@ -140,34 +202,52 @@ class Family:
         return replace(self, pairs=tuple(self.pairs[i] for i in tests))
 
     def sums(self) -> Sums:
-        """Sums over the draws."""
+        """Sums over the rows, what was seen and what is to be expected."""
+        parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
+        score, slack, squares, cubes, draw_squares, scale, draws, by_row, variance, third, absolute = parts
+        inflation = np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0)
+        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, draws=draws, known=self.known, sampled=self.sampled)
+        return Sums(score=score, slack=slack, squares=squares, cubes=cubes, draw_squares=draw_squares, scale=scale, spread=spread)
+
+    def _block_sums(self, rows: Ints) -> Floats:
         of_subject, of_region = np.array(self.pairs).T
+        used, place = np.unique(of_subject, return_inverse=True)
+        subjects = [self.subjects[s] for s in used]
+        inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
+        mass = np.ones((len(rows), 1)) if self.mass is None else self.mass[rows, None]
+        labels = None if self.group is None else self.group[rows]
 
-        def block(rows: Ints) -> Floats:
-            inside, sums = self._inside(rows), self._draws(rows)
-            squares = sums * sums
-            scale = (self._values(rows, "scale").T @ inside)[of_subject, of_region]
-            draws = (draw_sums(inside, self._labels(rows)) > 0).sum(axis=0)[of_region]
-            return np.stack([sums.sum(axis=0), squares.sum(axis=0), np.einsum("ij,ij->j", squares, sums), scale, draws])
+        def stacked(values: Sequence[Floats]) -> Floats:
+            return np.stack([value[rows] for value in values], axis=1)
 
-        score, squares, cubes, scale, draws = np.sum(each_block(block, self._blocks()), axis=0)
-        return Sums(unit=self._units()[of_subject], score=score, squares=squares, cubes=cubes, scale=scale, draws=draws)
+        def total(values: Floats) -> Floats:
+            return np.asarray((values.T @ inside)[place, of_region])
 
-    def correlations(self) -> Floats:
-        """``(m, m)`` correlations of the sums of scores."""
+        def of_draws(values: Floats, power: int) -> Floats:
+            """Sums by draw to a power, added up."""
+            return np.asarray((draw_sums(values[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
 
-        def block(rows: Ints) -> Floats:
-            sums = self._draws(rows)
-            return sums.T @ sums
-
-        products = np.sum(each_block(block, self._blocks()), axis=0)
-        root = np.sqrt(np.diag(products))
-        root = np.where(root > 0, root, 1.0)
-        return products / np.outer(root, root)
+        score, scale = mass * stacked([one.score for one in subjects]), mass * stacked([one.scale for one in subjects])
+        slack = mass * stacked([one.slack for one in subjects])
+        squares = total(score**2)
+        variance, third, absolute = (
+            mass**power * stacked([getattr(one.null, what) for one in subjects])
+            for what, power in (("variance", 2), ("third", 3), ("absolute", 3))
+        )
+        moments = [total(variance), total(third), total(absolute)]
+        if labels is not None and self.shared > 0:
+            # As if shared draws moved all rows of a group alike, which is the most they can.
+            alike = [of_draws(np.sqrt(variance), 2), of_draws(np.cbrt(third), 3), of_draws(np.cbrt(absolute), 3)]
+            shares = (self.shared, self.shared**1.5, self.shared**1.5)  # of pairs and triples of rows decided by one draw
+            shared = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
+        else:
+            shared = moments
+        by_draw = squares if labels is None else of_draws(score, 2)
+        return np.stack([total(score), total(slack), squares, total(score**3), by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""
-        size = max(1, _CELLS // len(self.pairs))
+        size = max(1, _CELLS // max(len(self.pairs), len(self.regions)))
         if self.group is None:
             return np.split(np.arange(self.n), np.arange(size, self.n, size))
         order = np.argsort(self.group, kind="stable")
@@ -175,32 +255,12 @@ class Family:
         cuts = np.append(starts, self.n)[np.searchsorted(starts, np.arange(size, self.n, size))]
         return [block for block in np.split(order, np.unique(cuts)) if len(block)]
 
-    def _draws(self, rows: Ints) -> Floats:
-        """``(draws, m)`` scores of the draws in these rows, in units of the subject's largest."""
-        of_subject, of_region = np.array(self.pairs).T
-        scores = (self._values(rows, "score") / self._units())[:, of_subject]
-        scores *= self._inside(rows)[:, of_region]
-        return draw_sums(scores, self._labels(rows))
-
-    def _inside(self, rows: Ints) -> Floats:
-        return np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
-
-    def _labels(self, rows: Ints) -> Ints | None:
-        return None if self.group is None else self.group[rows]
-
-    def _values(self, rows: Ints, what: Literal["score", "scale"]) -> Floats:
-        mass = np.ones(len(rows)) if self.mass is None else self.mass[rows] / self.mass.mean()
-        return np.stack([getattr(subject, what)[rows] * mass for subject in self.subjects], axis=1)
-
-    def _units(self) -> Floats:
-        return np.array([max(float(np.abs(subject.score).max()), 1e-300) for subject in self.subjects])
-
     def judged(self, smallest: Floats) -> tuple[MeanTest, ...]:
         """Records of the tests, each with a p-value that allows for all of them."""
         sums = self.sums()
         z, (means, lows, highs) = sums.z(), sums.intervals()
         p = adjusted(p_values(z, self.upper_only), smallest, self.size)
-        p[sums.draws < _LEAST_DRAWS] = 1.0  # where too little is left of the region
+        p[~sums.enough] = 1.0  # where too little is left of the region
         return tuple(
             MeanTest(
                 kind=self.subjects[s].kind,
@@ -223,31 +283,8 @@ def p_values(z: Floats, upper_only: Mask) -> Floats:
     return np.where(upper_only, ndtr(-z), 2 * ndtr(-np.abs(z)))
 
 
-def smallest_by_chance(correlations: Floats, upper_only: Mask, seed: int = 0) -> Floats:
-    """Sorted smallest p-values of so many tests, over draws in which everything is right."""
-    m = len(correlations)
-    rng = np.random.default_rng(seed)
-    step = max(1, _CELLS // m)
-    smallest = []
-    with engine():
-        values, vectors = np.linalg.eigh(correlations)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        for start in range(0, _DRAWS, step):
-            z = rng.standard_normal((min(step, _DRAWS - start), m)) @ root.T
-            np.abs(z, out=z, where=~upper_only)
-            smallest.append(_smallest(z, upper_only))
-    return np.sort(np.concatenate(smallest))
-
-
-def _smallest(z: Floats, upper_only: Mask) -> Floats:
-    """Smallest p-value of each row: that of the farthest of either kind."""
-    one, two = z[:, upper_only], z[:, ~upper_only]
-    above = ndtr(-one.max(axis=1)) if one.shape[1] else np.ones(len(z))
-    apart = 2 * ndtr(-two.max(axis=1)) if two.shape[1] else np.ones(len(z))
-    return np.minimum(above, apart)
-
-
 def adjusted(p: Floats, smallest: Floats, tests: int) -> Floats:
-    """P-values that allow for all the tests; beyond what the draws can tell, Bonferroni's, which is then the smaller."""
-    by_draws = (1 + np.searchsorted(smallest, p, side="right")) / (1 + len(smallest))
-    return np.minimum(1.0, np.minimum(by_draws, tests * p))
+    """P-values that allow for all the tests; beyond what the redrawn logs can tell, Bonferroni's if that is the smaller."""
+    beaten = np.searchsorted(smallest, p * (1 + 1e-9), side="right")  # counts are discrete: ties must not be broken by rounding
+    by_draws = (1 + beaten) / (1 + len(smallest))
+    return np.where(beaten > 0, by_draws, np.minimum(by_draws, tests * p))

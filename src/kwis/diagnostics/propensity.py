@@ -23,10 +23,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from kwis import _validation as check
-from kwis.diagnostics.family import Family, Subject, pairs_of, smallest_by_chance
+from kwis.diagnostics.family import Family
 from kwis.diagnostics.locate import REST, located
+from kwis.diagnostics.null import Null, null_of
 from kwis.diagnostics.records import MeanTest, PropensityReport
+from kwis.diagnostics.redraw import smallest_by_chance
 from kwis.diagnostics.regions import EVERYWHERE, regions_of
+from kwis.diagnostics.subjects import subjects_of
 from kwis.diagnostics.verdict import propensity_verdict
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
@@ -37,7 +40,6 @@ from kwis.results import Verdict
 from kwis.typing import Floats
 
 MOST_TESTS = 400
-_MOST_ACTIONS = 20
 
 
 def propensity_report(
@@ -63,10 +65,11 @@ def propensity_report(
     if log.propensity is None:
         raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
     names = [target.name for target in targets]
-    family, notes = _family_of(log, targets)
+    null = null_of(log)
+    family, notes = _family_of(log, targets, null)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
     if family.pairs:
-        smallest = smallest_by_chance(family.correlations(), family.upper_only)
+        smallest = smallest_by_chance(family, null)
         tests = family.judged(smallest)
         failures = _failures(family, tests, smallest, check.level(level), names)
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
@@ -112,49 +115,18 @@ def _draws_of(log: LoggedBandit) -> str:
     return f"{len(log):,} rows" if log.group is None else f"{np.unique(log.group).size:,} groups"
 
 
-def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Family, tuple[str, ...]]:
+def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null) -> tuple[Family, tuple[str, ...]]:
     """All tests of one log, and notes on what had to be left out."""
-    subjects = _subjects(log, targets)
+    subjects = subjects_of(log, targets, null)
     regions = regions_of(log)
     if len(regions) * len(subjects) > MOST_TESTS:
         regions = regions_of(log, bins=2)
-    pairs = pairs_of(subjects, regions, log.group)
-    tested = {regions[r].column for _, r in pairs[:MOST_TESTS]}
-    left_out = [name for name in dict.fromkeys(regions[r].column for _, r in pairs) if name not in tested]
-    notes: list[str] = [] if pairs else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
+    every = Family.of(subjects, regions, mass=log.row_weight, group=log.group, shared=null.shared)
+    family = every.limited(MOST_TESTS)
+    tested = {regions[r].column for _, r in family.pairs}
+    left_out = [name for name in dict.fromkeys(regions[r].column for _, r in every.pairs) if name not in tested]
+    notes: list[str] = [] if every.pairs else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")
-    kept = tuple(pairs[:MOST_TESTS])
-    family = Family(subjects=subjects, regions=regions, pairs=kept, size=len(kept), mass=log.row_weight, group=log.group)
     return family, tuple(notes)
-
-
-def _subjects(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Subject, ...]:
-    n, assumed = len(log), log.propensity
-    assert assumed is not None
-    ones = np.ones(n)
-    weights = {target.name: target.logged / assumed for target in targets} or {"a uniform policy": 1 / (log.n_actions * assumed)}
-    subjects = [
-        Subject(kind="weight", name=name, score=weight - 1, scale=ones, expected=float(np.minimum(weight, 1).sum()))
-        for name, weight in weights.items()
-    ]
-    taken = np.bincount(log.action, minlength=log.n_actions)
-    for code in np.argsort(-taken, kind="stable")[:_MOST_ACTIONS]:
-        name, happened = log.action_names[code], (log.action == code).astype(np.float64)
-        if log.behaviour is None:
-            score = happened / assumed - 1
-            subjects.append(Subject(kind="action", name=name, score=score, scale=ones, expected=float(taken[code]), upper_only=True))
-        else:
-            chance = log.behaviour[:, code]
-            subjects.append(Subject(kind="action", name=name, score=happened - chance, scale=chance, expected=float(chance.sum())))
-    return (*subjects, *([] if log.behaviour is None else [_confidence(log, log.behaviour)]))
-
-
-def _confidence(log: LoggedBandit, behaviour: Floats) -> Subject:
-    """Score of the exponent t in probabilities proportional to ``p^t``, at t = 1."""
-    logs = np.log(np.where(behaviour > 0, behaviour, 1.0))
-    mean = (behaviour * logs).sum(axis=1)
-    information = (behaviour * logs**2).sum(axis=1) - mean**2
-    score = logs[np.arange(len(log)), log.action] - mean
-    return Subject(kind="confidence", name="", score=score, scale=np.maximum(information, 0.0), expected=float(len(log)))
