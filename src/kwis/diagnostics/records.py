@@ -54,7 +54,9 @@ class WeightDiagnostics:
         Quantiles of the weights.
     pareto_k
         Tail index of the largest weights: below 0.5 they have a variance, above 1 not even a mean; ``nan`` where there are too
-        few positive ones to tell.
+        few positive ones to tell, ``-inf`` where they have next to no different values.
+    bounded
+        Whether the weights are known to have a bound (:mod:`kwis.diagnostics.bound`), which makes the tail index 0 at most.
     influential
         The rows that move WIS most, the strongest first.
     groups
@@ -73,6 +75,7 @@ class WeightDiagnostics:
     pareto_k: float
     influential: tuple[InfluentialRow, ...]
     groups: int | None = None
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10, bounded: bool 
         probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(_quantiles(sample.weight, mass)),
         pareto_k=pareto_k(_once(loads, sample.group), bounded=bounded),
+        bounded=bounded,
         influential=_influential(sample, loads / total if total > 0 else loads, most),
     )
 

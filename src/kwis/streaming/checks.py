@@ -50,6 +50,7 @@ def weight_diagnostics(found: Accumulator, totals: Totals, t: int, grouped: bool
     total = totals.sums.total.rounded[totals.layout.weight(t)]
     distance = mean.value - 1 if abs(mean.value - 1) > 1e-12 else 0.0
     error = float(np.nanstd(mean.resampled, ddof=1)) if grouped else totals.std_error(mean.coefficients)
+    bounded = is_bounded(found.floor, float(found.ceilings[t]), spread.largest)
     return WeightDiagnostics(
         n=totals.rows,
         effective_n=mean.effective_n,
@@ -60,7 +61,8 @@ def weight_diagnostics(found: Accumulator, totals: Totals, t: int, grouped: bool
         p_value=p_value(distance, error),
         probabilities=read_only(np.array(PROBABILITIES)),
         quantiles=read_only(spread.quantiles(np.array(PROBABILITIES))),
-        pareto_k=pareto_k(loads, spread.positive, is_bounded(found.floor, float(found.ceilings[t]), spread.largest)),
+        pareto_k=pareto_k(loads, spread.positive, bounded),
+        bounded=bounded,
         influential=_influential(found, totals, t),
     )
 
