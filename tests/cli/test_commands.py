@@ -258,3 +258,19 @@ def test_a_terminal_gets_progress_and_colours(log: Path) -> None:
     assert b"\x1b[" in seen
     assert b"reading" in seen
     assert b"p_new" in seen
+
+
+def test_where_propensities_come_from_is_said_and_counts(run: Run, log: Path) -> None:
+    found = json.loads(run("evaluate", log, *QUICK, "--target", "p_new", "--propensity-source", "model", "--json").out)
+    assert found["settings"]["propensity_source"] == "model"
+    reasons = found["recommendations"][0]["row"]["verdict"]["reasons"]
+    assert any(reason.startswith("propensities come from a model") for reason in reasons)
+    ended = run("check", log, "--context", "age,country", "--propensity-source", "model", "--require", "trust")
+    assert ended.code == 1
+    assert "propensities come from a model" in ended.out
+    assert run("evaluate", log, *QUICK, "--target", "p_new", "--propensity-source", "guess").code == 2
+
+
+def test_several_targets_are_judged_together(run: Run, log: Path) -> None:
+    ended = run("evaluate", log, *QUICK, "--target", "p_new", "--target", "uniform=p_new", "--no-table")
+    assert "for both policies together" in " ".join(ended.out.split())
