@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -68,9 +69,7 @@ class Spread:
         else:
             squares, cubes = squares * self.inflation, cubes * self.inflation**2
             larger = np.where(self.known, variance, np.maximum(squares, variance))
-            z = np.where(
-                self.sampled, _studentised(score, squares, cubes, self.draws), _standardised(score / np.sqrt(larger), skewness)
-            )
+            z = np.where(self.sampled, _studentised(score, squares, cubes, self.draws), _standardised(score / np.sqrt(larger), skewness))
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
 
 
@@ -205,45 +204,50 @@ class Family:
         """Sums over the rows, what was seen and what is to be expected."""
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
         score, slack, squares, cubes, draw_squares, scale, draws, by_row, variance, third, absolute = parts
-        inflation = np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0)
-        spread = Spread(variance=variance, third=third, absolute=absolute, inflation=inflation, draws=draws, known=self.known, sampled=self.sampled)
+        spread = Spread(
+            variance=variance,
+            third=third,
+            absolute=absolute,
+            inflation=np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0),
+            draws=draws,
+            known=self.known,
+            sampled=self.sampled,
+        )
         return Sums(score=score, slack=slack, squares=squares, cubes=cubes, draw_squares=draw_squares, scale=scale, spread=spread)
 
     def _block_sums(self, rows: Ints) -> Floats:
+        """``(11, m)``: the parts of :meth:`sums` over some rows."""
         of_subject, of_region = np.array(self.pairs).T
         used, place = np.unique(of_subject, return_inverse=True)
-        subjects = [self.subjects[s] for s in used]
         inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
         mass = np.ones((len(rows), 1)) if self.mass is None else self.mass[rows, None]
         labels = None if self.group is None else self.group[rows]
 
-        def stacked(values: Sequence[Floats]) -> Floats:
-            return np.stack([value[rows] for value in values], axis=1)
+        def values(attribute: str, power: int = 1) -> Floats:
+            """``(n, subjects)``, with mass to a power."""
+            return mass**power * np.stack([attrgetter(attribute)(self.subjects[s])[rows] for s in used], axis=1)
 
-        def total(values: Floats) -> Floats:
-            return np.asarray((values.T @ inside)[place, of_region])
+        def total(of_rows: Floats) -> Floats:
+            return np.asarray((of_rows.T @ inside)[place, of_region])
 
-        def of_draws(values: Floats, power: int) -> Floats:
+        def of_draws(of_rows: Floats, power: int) -> Floats:
             """Sums by draw to a power, added up."""
-            return np.asarray((draw_sums(values[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
+            return np.asarray((draw_sums(of_rows[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
 
-        score, scale = mass * stacked([one.score for one in subjects]), mass * stacked([one.scale for one in subjects])
-        slack = mass * stacked([one.slack for one in subjects])
+        score = values("score")
         squares = total(score**2)
-        variance, third, absolute = (
-            mass**power * stacked([getattr(one.null, what) for one in subjects])
-            for what, power in (("variance", 2), ("third", 3), ("absolute", 3))
-        )
+        variance, third, absolute = values("null.variance", 2), values("null.third", 3), values("null.absolute", 3)
         moments = [total(variance), total(third), total(absolute)]
+        by_row = moments[0]
         if labels is not None and self.shared > 0:
             # As if shared draws moved all rows of a group alike, which is the most they can.
             alike = [of_draws(np.sqrt(variance), 2), of_draws(np.cbrt(third), 3), of_draws(np.cbrt(absolute), 3)]
             shares = (self.shared, self.shared**1.5, self.shared**1.5)  # of pairs and triples of rows decided by one draw
-            shared = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
-        else:
-            shared = moments
+            moments = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
         by_draw = squares if labels is None else of_draws(score, 2)
-        return np.stack([total(score), total(slack), squares, total(score**3), by_draw, total(scale), draws_in(inside, labels)[of_region], moments[0], *shared])
+        draws = draws_in(inside, labels)[of_region]
+        seen = [total(score), total(values("slack")), squares, total(score**3), by_draw, total(values("scale")), draws]
+        return np.stack([*seen, by_row, *moments])
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""

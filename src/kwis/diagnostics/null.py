@@ -12,7 +12,7 @@ import numpy as np
 
 from kwis.estimators.influence import draw_sums
 from kwis.logged import LoggedBandit
-from kwis.propensity.check import known_distribution
+from kwis.propensity.check import uniform_actions
 from kwis.typing import Floats, Ints
 
 _LAGS = 4  # rows of a group are compared with so many after them
@@ -47,10 +47,14 @@ def null_of(log: LoggedBandit) -> Null:
 
 
 def _stated(log: LoggedBandit) -> Floats | None:
-    """The whole distribution if it is known; of two actions, the one not taken has what the other leaves."""
-    if log.behaviour is not None or log.n_actions != 2:
-        return known_distribution(log)
+    """The whole distribution if it is known: logged, uniform over the actions seen, or of two, where one has what the other leaves."""
+    if log.behaviour is not None:
+        return log.behaviour
     assert log.propensity is not None
+    if uniform_actions(log) is not None:
+        return np.full((len(log), log.n_actions), 1 / log.n_actions)
+    if log.n_actions != 2:
+        return None
     return with_logged(np.repeat(1 - log.propensity[:, None], 2, axis=1), log.action, log.propensity)
 
 

@@ -91,7 +91,7 @@ class _Redrawn:
         return out + self._without_actions(rows)[:, None, :]
 
     def _gains(self, rows: slice) -> Floats:
-        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: first to those of the action itself, then to the others'."""
+        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: those of the action itself, then those of the others."""
         mass = self.mass[rows, None]
         gains = np.zeros((*self.null.chance[rows].shape, len(self.powers), 1 + len(self.others)))
         for one in self.actions:

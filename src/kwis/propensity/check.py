@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from kwis.errors import UnsupportedError
 from kwis.estimators.influence import draw_sums
@@ -22,6 +22,10 @@ from kwis.typing import Floats
 
 _CERTAIN = 1 - 1e-9
 _AGAINST_ALL_ODDS = 1e-3
+_SAME = 1e-9
+_UNIFORM = 1e-6
+_ROUGHLY = 0.05  # 0.17 is one sixth, 0.01 is not one over 150
+_DESIGNED = 3  # values per action and logger, at most, of a policy that somebody wrote down
 _ADVICE = "so nothing is known about what other actions would have brought; a log can be evaluated if some decisions were left to chance"
 
 
@@ -82,7 +86,7 @@ def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None 
     if never:
         findings.append(Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}"))
     if log.propensity is not None and reason is None:
-        found = (_certain(log, log.propensity), _unlikely(log, log.propensity), _constant(log, log.propensity), _rounded(log.propensity))
+        found = (look(log, log.propensity) for look in (_certain, _unlikely, _constant, _rounded))
         findings += [finding for finding in found if finding is not None]
     distribution = known_distribution(log)
     p_value = None if distribution is None or log.propensity_origin != "logged" else fit_p_value(log, distribution)
@@ -161,21 +165,45 @@ def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
 
 def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:
     value = float(propensity[0])
-    if np.ptp(propensity) > 1e-9 or value >= _CERTAIN:
+    if np.ptp(propensity) > _SAME or value >= _CERTAIN:
         return None
-    if abs(value * log.n_actions - 1) < 1e-6:
-        sentence = f"every propensity is {value:.4g}, one over the number of actions: right if actions were drawn uniformly"
-        return Finding(kind="constant", serious=False, sentence=sentence)
-    sentence = f"every propensity is {value:.4g} although there are {log.n_actions} actions, which looks like a placeholder"
-    return Finding(kind="constant", serious=True, sentence=sentence)
+    actions = uniform_actions(log)
+    if actions is None:
+        sentence = f"every propensity is {value:.4g} although there are {log.n_actions} actions, which looks like a placeholder"
+        return Finding(kind="constant", serious=True, sentence=sentence)
+    those = "the number of actions" if actions == log.n_actions else f"{actions} actions, of which {log.n_actions} were taken"
+    sentence = f"every propensity is {value:.4g}, one over {those}: right if actions were drawn uniformly"
+    return Finding(kind="constant", serious=False, sentence=sentence)
 
 
-def _rounded(propensity: Floats) -> Finding | None:
-    """Few digits in many different values; a simple policy such as epsilon-greedy has few values, and is left alone."""
+def uniform_actions(log: LoggedBandit) -> int | None:
+    """Number of actions if every propensity is one over it, to the digits given; None otherwise.
+
+    It may be larger than the number of actions in the log, if chance can have left so many out.
+    """
+    if log.propensity is None or np.ptp(log.propensity) > _SAME:
+        return None
+    value, known = float(log.propensity[0]), log.n_actions
+    if abs(value * known - 1) < _ROUGHLY and any(abs(value - round(1 / known, digits)) < _SAME for digits in range(2, 17)):
+        return known
+    actions = round(1 / value)
+    if actions <= known or abs(value * actions - 1) > _UNIFORM:
+        return None
+    draws = len(log) if log.group is None else np.unique(log.group).size
+    missed = actions * np.exp(draws * np.log1p(-1 / actions))
+    return actions if poisson.sf(actions - known - 1, missed) > _AGAINST_ALL_ODDS else None
+
+
+def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
+    """Few digits in many different values.
+
+    A simple policy has few values and is left alone: epsilon-greedy, or a split that gives each action a share in percent.
+    """
     values = np.unique(propensity)
+    designed = len(np.unique(np.stack([propensity, log.action]), axis=1).T) <= _DESIGNED * log.n_actions * max(1, len(log.logger_names))
     for digits in (1, 2, 3):
         scaled = values * 10**digits
-        if np.abs(scaled - np.rint(scaled)).max() < 1e-7 and len(values) >= (5 if digits == 1 else 10):
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-7 and len(values) >= (5 if digits == 1 else 10) and not designed:
             error = 0.5 / (10**digits * values[0])
             sentence = f"propensities are rounded to {digits} digits, so that weights can be off by up to {error:.0%}"
             return Finding(kind="rounded", serious=error > 0.05, sentence=sentence)
@@ -185,12 +213,13 @@ def _rounded(propensity: Floats) -> Finding | None:
 def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     """P-value of the test that actions were taken as often as ``distribution`` says.
 
-    Sums of ``1{action = k} - p_k`` over the rows have mean 0 if the distribution is right; their covariance is that of the
-    groups' sums. Actions expected fewer than five times are left out; None where fewer than two are left.
+    Sums of ``1{action = k} - p_k`` over the rows have mean 0 if the distribution is right, and the covariance that it gives them; with
+    groups that of the groups' sums. Actions expected fewer than five times are left out; None where fewer than two are left.
     """
     surplus = -distribution.copy()
     surplus[np.arange(len(log)), log.action] += 1.0
-    surplus *= 1.0 if log.row_weight is None else log.row_weight[:, None]
+    mass = np.ones((len(log), 1)) if log.row_weight is None else log.row_weight[:, None] / log.row_weight.mean()
+    surplus *= mass
     expected = distribution.sum(axis=0)
     kept = np.flatnonzero(expected >= 5)
     if len(kept) < 2:
@@ -198,5 +227,8 @@ def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     kept = kept[kept != kept[np.argmax(expected[kept])]]  # the surpluses of all actions sum to 0
     sums = draw_sums(surplus[:, kept], log.group)
     total, covariance = sums.sum(axis=0), sums.T @ sums
+    if log.group is None and log.row_weight is None:
+        chances = distribution[:, kept]  # the sample's own covariance collapses where a rare action happens not to be taken
+        covariance = np.diag(chances.sum(axis=0)) - chances.T @ chances
     statistic = total @ np.linalg.pinv(covariance, hermitian=True) @ total
     return float(chi2.sf(statistic, np.linalg.matrix_rank(covariance, hermitian=True)))
