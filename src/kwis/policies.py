@@ -66,7 +66,8 @@ def distribution(columns: str | Sequence[str] | Mapping[Label, str]) -> Distribu
 def trained_elsewhere(target: Any) -> TrainedElsewhere:
     """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates it.
 
-    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen.
+    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen. What is said here answers
+    doubts of :mod:`kwis.diagnostics.training`, but no clear case.
     """
     return TrainedElsewhere(target)
 
@@ -89,6 +90,8 @@ class TargetPolicy:
         What is not known about it and matters: a reason to take its estimates with care; None where there is nothing to ask.
     note
         What to say about it beside any result.
+    elsewhere
+        Whether somebody said that it has not learnt from these rows.
     """
 
     name: str
@@ -98,6 +101,7 @@ class TargetPolicy:
     source: str
     question: str | None = None
     note: str | None = None
+    elsewhere: bool = False
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""

@@ -103,7 +103,7 @@ def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> T
     if isinstance(target, ChosenColumn):
         return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
     if isinstance(target, TrainedElsewhere):
-        return replace(resolve_target(log, target.target, name), question=None)
+        return replace(resolve_target(log, target.target, name), question=None, elsewhere=True)
     if isinstance(target, CrossFitted):
         return _from_folds(log, target, name)
     if isinstance(target, Mapping):

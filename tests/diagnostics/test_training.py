@@ -4,6 +4,7 @@ import pytest
 import kwis
 from kwis.copies import together_of
 from kwis.diagnostics import TrainingCheck, training_check
+from kwis.evaluation.caveats import about_training
 from kwis.targets import resolve_target
 from tests.diagnostics.trained import LEARNERS, World, greedy, log_of, softmax
 from tests.reference.training import training_figures
@@ -138,3 +139,12 @@ def test_over_many_logs_own_policies_are_never_trusted_and_others_rarely_accused
         found = levels(log, innocent, predicted)
         accused, judged = accused + sum(level != "trust" for level in found.values()), judged + len(found)
     assert accused <= 0.03 * judged
+
+
+def test_what_the_user_says_answers_a_doubt_but_no_clear_case():
+    log, *_ = policies(World(n=40), 6, ())
+    shares = np.full((40, 3), 1 / 3)
+    for z, plain, said in ((3.0, "with care", "trust"), (9.0, "do not trust", "do not trust")):
+        found = (TrainingCheck(target="t", reward="reward", z=z, pull=0.05, rows=40),)
+        for asked, level in ((shares, plain), (kwis.trained_elsewhere(shares), said)):
+            assert about_training([resolve_target(log, asked, "t")], found)["t", "reward"].level == level

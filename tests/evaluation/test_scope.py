@@ -132,3 +132,17 @@ def test_no_error_undoes_what_every_row_says():
     found = kwis.evaluate(kwis.read_log(frame, propensity="propensity", context=["x"]), kwis.chosen("one"), **CHEAP)
     assert math.isinf(found.sensitivity[0].factor)
     assert "whatever the error in the odds" in " ".join(str(found).split())
+
+
+def test_a_scan_sees_a_policy_that_learnt_from_its_rows():
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+
+    log = log_of(n=800)
+    columns = {name: column.natural() for name, column in log.table.columns.items()}
+    reward = log.reward[:, 0]
+    columns["lucky"] = np.where(reward > np.median(reward), log.action, 1 - log.action)
+    for target in (kwis.chosen("lucky"), kwis.trained_elsewhere(kwis.chosen("lucky"))):
+        found = kwis.evaluate(kwis.scan_log(pa.table(columns), context=["x"]), target, estimators=["wis"]).recommendation()
+        assert found.row.verdict.level == "do not trust"
+        assert any("learnt from these very rows" in reason for reason in found.row.verdict.reasons)

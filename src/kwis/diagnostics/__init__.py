@@ -18,7 +18,7 @@ from kwis.diagnostics.records import (
 )
 from kwis.diagnostics.regions import Region, regions_of
 from kwis.diagnostics.target import target_diagnostics
-from kwis.diagnostics.training import TrainingCheck, training_check
+from kwis.diagnostics.training import TrainingCheck, training_check, training_checks
 from kwis.diagnostics.verdict import combine, verdict
 from kwis.diagnostics.weight import weight_diagnostics
 from kwis.propensity.support import Support, support
@@ -48,6 +48,7 @@ __all__ = [
     "support",
     "target_diagnostics",
     "training_check",
+    "training_checks",
     "verdict",
     "weight_diagnostics",
 ]

@@ -15,13 +15,14 @@ figure        meaning                                                with care  
 
 Both have to be reached. The size is asked for as well as the test because a very good policy shows a little of the same where the reward
 model is poor, and a large log makes that significant. A policy that knows more about the rewards than the context of the log tells shows
-it too, and cannot be told apart.
+it too, and cannot be told apart. ``kwis.trained_elsewhere`` answers the doubt of "with care".
 
 A smooth policy with a few parameters, learnt from thousands of rows, has next to no jitter: it is not seen here, and gains little.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,68 +67,98 @@ class TrainingCheck:
             return Verdict(level="trust")
         seems = f"{self.target} {'seems to have' if reached == 2 else 'may have'} learnt from these very rows"
         found = f"it prefers the logged action where {self.reward} happened to be high (z = {self.z:.1f})"
-        reason = f"{seems}: {found}; evaluate it on rows it has not seen (kwis.cross_fit)"
+        remedy = "evaluate it on rows it has not seen (kwis.cross_fit)"
+        if reached == 1:
+            remedy += ", or say kwis.trained_elsewhere(...) if these are such rows"
+        reason = f"{seems}: {found}; {remedy}"
         return Verdict(level="do not trust" if reached == 2 else "with care", reasons=(reason,))
 
 
 def training_check(
     log: LoggedBandit, target: TargetPolicy, reward: int | str = 0, predicted: Floats | None = None, *, rng: Seed = 0
 ) -> TrainingCheck:
-    """Look for signs that a target has learnt from the rewards of this log.
+    """Look for signs that a target has learnt from one reward of this log; see :func:`training_checks`."""
+    name = log.reward_names[log.reward_number(reward)]
+    found = training_checks(log, [target], {} if predicted is None else {name: predicted}, rng=rng)
+    return next(one for one in found if one.reward == name)
+
+
+def training_checks(
+    log: LoggedBandit, targets: Sequence[TargetPolicy], predicted: Mapping[str, Floats], *, rng: Seed = 0
+) -> tuple[TrainingCheck, ...]:
+    """Look for signs that targets have learnt from the rewards of this log: every target by every reward.
 
     Parameters
     ----------
     predicted
-        ``(n,)`` cross-fitted predictions of the reward of the logged actions; None: the mean of rows nearby with the same action.
+        From rewards to ``(n,)`` cross-fitted predictions for the logged actions; where there are none, the mean of rows nearby with the
+        same action stands in.
     rng
         Draws the rows of a log of more than 10,000.
     """
-    index = log.reward_number(reward)
-    name = log.reward_names[index]
     rows = np.arange(log.n)
     if log.n > MOST_ROWS:
         rows = np.sort(check.generator(rng).choice(log.n, MOST_ROWS, replace=False))
-        predicted = None if predicted is None else predicted[rows]
-        log, target = log.take(rows), target.take(rows)
-    empty = TrainingCheck(target=target.name, reward=name, pull=0.0, z=0.0, rows=rows.size)
-    features = log.features()
-    if rows.size <= 2 * NEIGHBOURS or not features.shape[1]:
-        return empty
-    luck = log.reward[:, index] - (_alike(features, log.action, log.reward[:, index]) if predicted is None else predicted)
+        log, targets = log.take(rows), [target.take(rows) for target in targets]
+    nearby, together = Nearby(features=log.features(), action=log.action), together_of(log)
+    silent = rows.size <= 2 * NEIGHBOURS or not nearby.features.shape[1]
+    lucks = {}
+    for j, name in enumerate(log.reward_names):
+        reward = log.reward[:, j]
+        lucks[name] = reward * 0 if silent else reward - (predicted[name][rows] if name in predicted else nearby.alike(reward, _ALIKE))
     mass = np.ones(log.n) if log.row_weight is None else log.row_weight / log.row_weight.mean()
-    terms = mass * jitter(features, log.action, target) * luck
-    spread = float(np.sqrt((np.bincount(together_of(log), weights=terms) ** 2).sum()))
-    scale = float(np.sqrt(np.average(luck**2, weights=mass)))
-    if spread == 0.0 or scale == 0.0:
-        return empty
-    return TrainingCheck(target=target.name, reward=name, pull=float(terms.mean() / scale), z=float(terms.sum() / spread), rows=rows.size)
+    found = []
+    for target in targets:
+        moves = np.zeros(log.n) if silent else mass * nearby.jitter(target)
+        for name, luck in lucks.items():
+            scale = float(np.sqrt(np.average(luck**2, weights=mass)))
+            z, pull = _figures(moves * luck, together, scale)
+            found.append(TrainingCheck(target=target.name, reward=name, pull=pull, z=z, rows=rows.size))
+    return tuple(found)
 
 
-def jitter(features: Floats, action: Ints, target: TargetPolicy) -> Floats:
-    """``(n,)`` probability of the logged action, minus its mean over the nearest contexts.
-
-    Without the whole distribution only the rows with the same action know that probability, and the nearest are sought among them.
-    """
-    if target.distribution is None:
-        around = _alike(features, action, target.logged, NEIGHBOURS)
-    else:
-        around = target.distribution[_nearest(features, NEIGHBOURS), action[:, None]].mean(axis=1)
-    found = target.logged - around
-    return np.where(np.abs(found) > _ROUNDING, found, 0.0)
+def _figures(terms: Floats, together: Ints, scale: float) -> tuple[float, float]:
+    """Sum of the terms in its standard errors, rows that belong together being one draw, and their mean over the scale."""
+    spread = float(np.sqrt((np.bincount(together, weights=terms) ** 2).sum()))
+    return (0.0, 0.0) if spread == 0.0 or scale == 0.0 else (float(terms.sum() / spread), float(terms.mean() / scale))
 
 
-def _alike(features: Floats, action: Ints, values: Floats, count: int = _ALIKE) -> Floats:
-    """Mean of the values of the nearest other rows with the same action; a row that has none keeps its own."""
-    found = values.astype(np.float64)
-    for code in np.unique(action):
-        rows = np.flatnonzero(action == code)
-        if rows.size > 1:
-            found[rows] = values[rows][_nearest(features[rows], min(count, rows.size - 1))].mean(axis=1)
-    return found
+@dataclass(slots=True, kw_only=True, eq=False)
+class Nearby:
+    """Which rows are near which; sought once for all targets and rewards."""
+
+    features: Floats
+    action: Ints
+    _near: Ints | None = None
+    _same: list[tuple[Ints, Ints]] | None = None
+
+    def jitter(self, target: TargetPolicy) -> Floats:
+        """``(n,)`` probability of the logged action, minus its mean over the nearest contexts.
+
+        Without the whole distribution only rows with the same action know that probability, and the nearest are sought among them.
+        """
+        if target.distribution is None:
+            around = self.alike(target.logged, NEIGHBOURS)
+        else:
+            if self._near is None:
+                self._near = _nearest(self.features, NEIGHBOURS)
+            around = target.distribution[self._near, self.action[:, None]].mean(axis=1)
+        found = target.logged - around
+        return np.where(np.abs(found) > _ROUNDING, found, 0.0)
+
+    def alike(self, values: Floats, count: int) -> Floats:
+        """Mean of the values of the nearest other rows with the same action; a row that has none keeps its own."""
+        if self._same is None:
+            groups = [np.flatnonzero(self.action == code) for code in np.unique(self.action)]
+            self._same = [(rows, _nearest(self.features[rows], min(_ALIKE, rows.size - 1))) for rows in groups if rows.size > 1]
+        found = values.astype(np.float64)
+        for rows, near in self._same:
+            found[rows] = values[rows][near[:, :count]].mean(axis=1)
+        return found
 
 
 def _nearest(features: Floats, count: int) -> Ints:
-    """``(n, count)`` numbers of the nearest other rows."""
+    """``(n, count)`` numbers of the nearest other rows, the nearest first."""
     from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
 

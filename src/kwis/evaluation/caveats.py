@@ -28,7 +28,7 @@ everything                               with care      propensities come from a
 ..                                       with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
 
-Scans know those of single estimators only.
+Scans know those of single estimators, of training and of the source of propensities.
 """
 
 from __future__ import annotations
@@ -95,12 +95,15 @@ def verdicts_of(
 
 def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingCheck]) -> dict[tuple[str, str], Verdict]:
     """Whether targets have learnt from the rows that evaluate them: what the check says, or else what has to be asked."""
-    asked = {target.name: target.question for target in targets}
+    by_name = {target.name: target for target in targets}
     found = {}
     for one in checks:
-        question = asked[one.target]
-        silent = one.verdict.level == "trust" and question is not None
-        found[one.target, one.reward] = _careful(question) if silent and question is not None else one.verdict
+        target, verdict = by_name[one.target], one.verdict
+        if verdict.level == "with care" and target.elsewhere:
+            verdict = Verdict(level="trust")
+        elif verdict.level == "trust" and target.question is not None:
+            verdict = _careful(target.question)
+        found[one.target, one.reward] = verdict
     return found
 
 

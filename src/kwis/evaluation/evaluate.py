@@ -11,7 +11,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, TrainingCheck, combine, drift, target_diagnostics, training_check
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, combine, drift, target_diagnostics, training_checks
 from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
@@ -173,7 +173,7 @@ class _Run:
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
         about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
-        training = self._training(predictions)
+        training = training_checks(ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed)
         learnt = about_training(ready.targets, training)
         verdicts = self._verdicts(measured, diagnostics, about, learnt)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
@@ -201,7 +201,7 @@ class _Run:
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
             sensitivity=robustness_of(ready.log, ready.targets, recommendations),
             training=training,
-            scope=scope_of(ready.log, report, diagnostics.values(), training=True, drift=changed[0] is not None),
+            scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
         )
         self.steps("done")
         return found
@@ -259,16 +259,6 @@ class _Run:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
         return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, training)
-
-    def _training(self, predictions: Sequence[PredictedRewards]) -> tuple[TrainingCheck, ...]:
-        """Whether targets have learnt from the rewards of these rows."""
-        log = self.ready.log
-        expected = {made.reward: made.logged for made in predictions}
-        return tuple(
-            training_check(log, target, reward, expected.get(reward), rng=self.ready.seed)
-            for target in self.ready.targets
-            for reward in log.reward_names
-        )
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]

@@ -41,15 +41,13 @@ class Scope:
         return said if self.question is None else (*said, self.question)
 
 
-def scope_of(log: LoggedBandit, report: PropensityReport, targets: Iterable[TargetDiagnostics], *, training: bool, drift: bool) -> Scope:
+def scope_of(log: LoggedBandit, report: PropensityReport, targets: Iterable[TargetDiagnostics], *, drift: bool) -> Scope:
     """What the verdicts on a log rest on.
 
     Parameters
     ----------
     report
         Tests of the propensities.
-    training
-        Whether it was checked that targets have not learnt from the rows that they are evaluated on.
     drift
         Whether change over time or between loggers was looked for.
     """
@@ -58,8 +56,7 @@ def scope_of(log: LoggedBandit, report: PropensityReport, targets: Iterable[Targ
         checked.append("overlap")
     if report.tests:
         checked.append("propensities against actions")
-    if training:
-        checked.append("whether policies learnt from these rows")
+    checked.append("whether policies learnt from these rows")
     if drift:
         checked.append("change over time or between loggers")
     if log.propensity_origin == "logged" and log.propensity_source == "randomiser":

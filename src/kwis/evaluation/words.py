@@ -100,6 +100,13 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     if len(evaluation.targets) > 1:
         ranking = next(one for one in evaluation.rankings if one.reward == reward)
         yield from (wrapped(sentence, "  ") for sentence in ranking.words)
+        doubtful = [found.target for found in evaluation.recommendations if _untrusted(found, reward)]
+        if doubtful:
+            yield wrapped(f"whatever its place, do not trust {', '.join(doubtful)}: see below", "  ")
+
+
+def _untrusted(found: Recommendation, reward: str) -> bool:
+    return found.reward == reward and found.row.verdict.level == "do not trust"
 
 
 def robustness_words(evaluation: Evaluation, found: Recommendation) -> Iterable[str]:

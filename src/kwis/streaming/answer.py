@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from kwis.diagnostics import PropensityReport, TargetDiagnostics
+from kwis.diagnostics import PropensityReport, TargetDiagnostics, training_checks
 from kwis.errors import UnsupportedError
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
-from kwis.evaluation.caveats import verdicts_of
+from kwis.evaluation.caveats import about_training, verdicts_of
 from kwis.evaluation.claims import family_note, judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.measure import Measured, std_errors_of
@@ -54,12 +54,14 @@ class Run:
         logging, rest = {one.reward: one for one in measured[: len(logged)]}, measured[len(logged) :]
         report = self.sampled.report()
         diagnostics = self._diagnostics(totals, report)
+        training = training_checks(self.sampled.log, self.sampled.targets, {}, rng=plan.seed)
         verdicts = verdicts_of(
             rest,
             {name: one.verdict for name, one in diagnostics.items()},
             {name: one.weights for name, one in diagnostics.items()},
             0.0 if states is None else states.lone,
             {reward: tuple(source_doubt(self.sampled.log)) for reward in plan.rewards},
+            about_training(self.sampled.targets, training),
         )
         picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
@@ -83,7 +85,8 @@ class Run:
             notes=(*notes, *self._notes(states, refusal), *(kernel_notes(kernels.values()) if kernels else ())),
             settings=self._settings([*logging.values(), *rest]),
             sensitivity=robustness_of(self.sampled.log, self.sampled.targets, recommendations),
-            scope=scope_of(self.sampled.log, report, diagnostics.values(), training=False, drift=self.sampled.drift() is not None),
+            training=training,
+            scope=scope_of(self.sampled.log, report, diagnostics.values(), drift=self.sampled.drift() is not None),
         )
 
     def _refuse_no_weight(self, totals: Totals) -> None:
@@ -138,7 +141,8 @@ class Run:
         yield "propensities were used as given: repair needs all rows in memory"
         yield from family_note(self.intervals.level, [target.name for target in plan.targets], plan.rewards)
         if some < n:
-            yield f"propensities, local weights, balance and drift were checked on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
+            checked = "propensities, training, local weights, balance and drift were checked"
+            yield f"{checked} on {some:,} of the {n:,} rows, drawn with seed {plan.seed}"
 
     def _settings(self, measured: Sequence[Measured]) -> Settings:
         plan = self.plan

@@ -26,7 +26,7 @@ from kwis.io.frames import from_frame
 from kwis.io.source import Roles
 from kwis.io.source import Source as TableSource
 from kwis.logged import LoggedBandit
-from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TargetPolicy, weigh
+from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TargetPolicy, trained_elsewhere, weigh
 from kwis.propensity import refuse_deterministic
 from kwis.propensity.support import Support
 from kwis.streaming.accumulator import Accumulator
@@ -162,6 +162,10 @@ class Sampled:
 
 
 def _asked(target: Target) -> Any:
+    return trained_elsewhere(_column(target)) if target.elsewhere else _column(target)
+
+
+def _column(target: Target) -> ChosenColumn | ProbabilityColumn | DistributionColumns:
     if target.chosen is not None:
         return ChosenColumn(target.chosen)
     assert target.chance is not None

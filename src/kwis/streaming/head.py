@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from kwis.errors import InputError, UnsupportedError
 from kwis.io.context import context_columns
 from kwis.io.frames import from_frame
 from kwis.io.source import Roles
-from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn
+from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TrainedElsewhere
 from kwis.streaming.plan import ByAction, Target
 from kwis.table import Table
 from kwis.targets import each_target, target_in
@@ -73,6 +73,8 @@ class Head:
         return each_target(asked, self.table, self.actions, self._target)
 
     def _target(self, asked: Any, name: str | None = None) -> Target:
+        if isinstance(asked, TrainedElsewhere):
+            return replace(self._target(asked.target, name), elsewhere=True)
         if isinstance(asked, str) and asked in self.table:
             asked = target_in(self.table, asked, self.actions)
         if isinstance(asked, ChosenColumn):

@@ -31,12 +31,16 @@ class ByAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A policy to be evaluated: ``chosen`` names a column with the action it takes, ``chance`` its probabilities."""
+    """A policy to be evaluated: ``chosen`` names a column with the action it takes, ``chance`` its probabilities.
+
+    ``elsewhere``: somebody said that it has not learnt from this log.
+    """
 
     name: str
     source: str
     chosen: str | None = None
     chance: ByAction | None = None
+    elsewhere: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

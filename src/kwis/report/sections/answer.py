@@ -34,7 +34,8 @@ def answer(evaluation: Evaluation) -> Answer:
     best = headline_of(found)
     decimals = decimals_of(evaluation, best.reward)
     surely = _surely_best(evaluation, best)
-    ties = () if surely else _ranking(evaluation)
+    passed_over = _others(found, best, decimals)  # the ranking would put these first
+    ties = () if surely or passed_over else _ranking(evaluation)
     beside = found if len(evaluation.recommendations) > 1 else []  # alone, a card would repeat the answer
     cards = tuple(_card(evaluation, each, strong=each is best and len(found) > 1) for each in beside)
     return Answer(
@@ -45,7 +46,7 @@ def answer(evaluation: Evaluation) -> Answer:
             *_robust(evaluation, best),
             _trust(best),
             *_surer(found, best, decimals),
-            *_others(found, best, decimals),
+            *passed_over,
             *ties,
         ),
         badge=badge_of(best.row.verdict),

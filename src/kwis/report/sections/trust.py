@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.records import Recommendation
 from kwis.evaluation.words import robustness_words
-from kwis.report.sections.common import badge_of, decimals_of, fold_after, interval_words
+from kwis.report.sections.common import badge_of, decimals_of, fold_after, interval_words, names_of
 from kwis.report.view import Block, Section
 from kwis.report.wording import number, sentence
 
@@ -15,12 +15,16 @@ _LEAD = "A verdict from the log alone: how much of it speaks about the policy, a
 def trust(evaluation: Evaluation) -> Section:
     blocks = [_block(evaluation, found) for found in evaluation.recommended.values()]
     scope = evaluation.scope
-    limits = [] if scope is None else [Block(title="What this rests on", points=tuple(sentence(words) for words in scope.words))]
+    limits = (
+        []
+        if scope is None
+        else [Block(title="What this rests on", points=tuple(words[0].upper() + sentence(words)[1:] for words in scope.words))]
+    )
     return Section(key="trust", title="Can it be trusted?", lead=_LEAD, blocks=(*limits, *fold_after(blocks)))
 
 
 def _block(evaluation: Evaluation, found: Recommendation) -> Block:
-    reasons = tuple(sentence(reason) for reason in found.row.verdict.reasons)
+    reasons = tuple(sentence(reason, names_of(evaluation)) for reason in found.row.verdict.reasons)
     robust = tuple(sentence(f"it {words}") for words in robustness_words(evaluation, found))
     words = [f"Estimate to use: {found.row.estimator}. {' '.join(sentence(reason) for reason in found.why)}".strip()]
     if found.runner_up is not None:
