@@ -266,3 +266,12 @@ def test_few_of_a_few_right_logs_are_called_wrong():
 def test_right_propensities_are_called_wrong_five_percent_of_the_time(logs):
     alarms = false_alarms(logs())
     assert binom.ppf(0.002, 200, 0.05) <= alarms <= binom.isf(0.002, 200, 0.05)
+
+
+def test_rows_are_drawn_where_rows_by_actions_are_too_many(monkeypatch):
+    log = simulated(3000, misreport=in_red(0.3))
+    monkeypatch.setattr("kwis.diagnostics.propensity._CELLS", 6000)
+    report = reported(log)
+    assert report.notes == ("propensities were tested on 2,000 rows drawn at random, as there are 3 actions",)
+    assert report.tests[0].n == 2000
+    assert report.regions == ("colour = red",)
