@@ -6,18 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 import kwis
 from kwis.diagnostics import Verdict, propensity_report, target_diagnostics
-from kwis.diagnostics.family import Family, Subject, adjusted, pairs_of, smallest_by_chance
 from kwis.diagnostics.propensity import MOST_TESTS
-from kwis.diagnostics.regions import regions_of
 from kwis.propensity import estimate_propensities
 from kwis.sample_data import sample_log
 from kwis.targets import resolve_target, resolve_targets
 from tests.diagnostics.logs import simulated, softmax, tilted
-from tests.reference import diagnostics as twin
 
 
 def reported(log, **targets):
@@ -148,39 +145,6 @@ def test_an_action_that_is_not_always_on_offer_is_no_fault():
     assert report.failures[0].mean < 1
 
 
-def test_statistics_equal_their_slow_twin():
-    log = simulated(400, users=150, row_weight=np.random.default_rng(3).uniform(0.5, 2.0, 400))
-    weight = tilted(log)[np.arange(400), log.action] / log.propensity
-    subject = Subject(kind="weight", name="tilted", score=weight - 1, scale=np.ones(400), expected=400.0)
-    regions = regions_of(log)
-    pairs = pairs_of([subject], regions, log.group)
-    tests = Family(subjects=(subject,), regions=regions, pairs=tuple(pairs), size=len(pairs), mass=log.row_weight, group=log.group)
-    sums = tests.sums()
-    mass = log.row_weight / log.row_weight.mean()
-    for z, mean, (_, r) in zip(sums.z(), sums.intervals()[0], pairs, strict=True):
-        rows = regions[r].rows
-        assert z == pytest.approx(twin.skew_corrected((mass * (weight - 1)).tolist(), rows.tolist(), log.group.tolist()), rel=1e-10)
-        assert mean == pytest.approx(np.average(weight[rows], weights=log.row_weight[rows]), rel=1e-12)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kwis.diagnostics.family._CELLS", 200)
-        small, correlations = tests.sums(), tests.correlations()
-    np.testing.assert_allclose(correlations, tests.correlations(), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(small.z(), sums.z(), rtol=1e-10)
-    np.testing.assert_array_equal(small.draws, sums.draws)
-
-
-def test_p_values_allow_for_the_number_of_tests_and_for_what_they_share():
-    two_sided = np.zeros(50, dtype=bool)
-    apart = smallest_by_chance(np.eye(50), two_sided)
-    together = smallest_by_chance(np.ones((50, 50)), two_sided)
-    p = np.array([0.001])
-    assert adjusted(p, apart, 50)[0] == pytest.approx(1 - 0.999**50, abs=0.005)
-    assert adjusted(p, together, 50)[0] == pytest.approx(0.001, abs=0.001)
-    assert adjusted(np.array([1e-12]), apart, 50)[0] == pytest.approx(5e-11)
-    upper = smallest_by_chance(np.eye(1), np.ones(1, dtype=bool))
-    assert np.quantile(upper, 0.05) == pytest.approx(norm.sf(norm.isf(0.05)), abs=0.005)
-
-
 def test_the_interval_of_a_mean_is_the_usual_one():
     log = simulated(2000)
     weight = tilted(log)[np.arange(2000), log.action] / log.propensity
@@ -302,3 +266,12 @@ def test_few_of_a_few_right_logs_are_called_wrong():
 def test_right_propensities_are_called_wrong_five_percent_of_the_time(logs):
     alarms = false_alarms(logs())
     assert binom.ppf(0.002, 200, 0.05) <= alarms <= binom.isf(0.002, 200, 0.05)
+
+
+def test_rows_are_drawn_where_rows_by_actions_are_too_many(monkeypatch):
+    log = simulated(3000, misreport=in_red(0.3))
+    monkeypatch.setattr("kwis.diagnostics.propensity._CELLS", 6000)
+    report = reported(log)
+    assert report.notes == ("propensities were tested on 2,000 rows drawn at random, as there are 3 actions",)
+    assert report.tests[0].n == 2000
+    assert report.regions == ("colour = red",)

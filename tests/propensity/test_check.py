@@ -56,7 +56,8 @@ def test_groups_widen_the_test_of_fit() -> None:
     log = made(3)
     rows = np.repeat(np.arange(N), 9)
     copied = replace(log.take(rows), group=rows)
-    assert fit_p_value(copied, copied.behaviour) == pytest.approx(fit_p_value(log, log.behaviour))
+    once = replace(log, group=np.arange(N))
+    assert fit_p_value(copied, copied.behaviour) == pytest.approx(fit_p_value(once, once.behaviour))
 
 
 def test_a_placeholder_is_found() -> None:
@@ -84,6 +85,46 @@ def test_rounding_is_found(digits: int, serious: bool) -> None:
 def test_a_simple_policy_is_not_taken_for_rounding() -> None:
     greedy = np.where(np.arange(N) % 5 == 0, 0.05, 0.9)
     assert kinds(made(propensity=greedy)) == []
+
+
+def test_a_split_in_percent_is_not_taken_for_rounding() -> None:
+    rng = np.random.default_rng(0)
+    share = np.array([0.12, 0.01, 0.11, 0.02, 0.1, 0.03, 0.09, 0.04, 0.08, 0.05, 0.07, 0.28])
+    action = rng.choice(12, 600, p=share)
+    log = read_log({"action": action, "reward": np.ones(600), "x": rng.normal(size=600), "p": share[action]}, propensity="p", context="x")
+    assert kinds(log) == []
+
+
+@pytest.mark.parametrize(("actions", "written"), [(3, 0.33), (6, 0.167), (7, 0.14), (12, 0.0833)])
+def test_a_uniform_logger_may_write_few_digits(actions: int, written: float) -> None:
+    action = np.arange(600) % actions
+    log = read_log(
+        {"action": action, "reward": np.ones(600), "x": np.arange(600.0), "p": np.full(600, written)}, propensity="p", context="x"
+    )
+    assert kinds(log) == [("constant", False)]
+
+
+def test_a_uniform_logger_may_have_actions_that_chance_left_out() -> None:
+    def uniform(seen: int) -> LoggedBandit:
+        columns = {"action": np.arange(200) % seen, "reward": np.ones(200), "x": np.arange(200.0), "p": np.full(200, 0.02)}
+        return read_log(columns, propensity="p", context="x")
+
+    (found,) = check_propensities(uniform(48)).findings
+    assert found.sentence == "every propensity is 0.02, one over 50 actions, of which 48 were taken: right if actions were drawn uniformly"
+    assert not found.serious
+    assert kinds(uniform(30)) == [("constant", True)]
+
+
+def test_rare_actions_that_nobody_happened_to_take_are_no_misfit() -> None:
+    rng = np.random.default_rng(0)
+    values = []
+    for _ in range(200):
+        chance = np.full((400, 4), 0.02)
+        chance[np.arange(400), rng.integers(4, size=400)] = 0.94
+        action = (rng.random(400)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        columns = {"action": action, "reward": np.ones(400), "x": rng.normal(size=400), "b": chance}
+        values.append(check_propensities(read_log(columns, propensity="b", context="x", actions=range(4))).fit_p_value)
+    assert np.mean(np.array(values) < 0.05) == pytest.approx(0.05, abs=0.045)
 
 
 def test_certainty_in_some_rows_is_found() -> None:

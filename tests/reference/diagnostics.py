@@ -66,3 +66,65 @@ def standardised_difference(values, weight, rows, mass):
     spread = math.sqrt(sum(c * (v - mean) ** 2 for v, c in zip(values, mass, strict=True)) / total)
     part = [(v, w * c) for v, w, c, inside in zip(values, weight, mass, rows, strict=True) if inside]
     return (sum(v * w for v, w in part) / sum(w for _, w in part) - mean) / spread
+
+
+def row_moments(chance, amount):
+    """Mean, variance, third and third absolute moment of an amount that depends on the action drawn."""
+    mean = sum(p * x for p, x in zip(chance, amount, strict=True))
+    return mean, *(
+        sum(p * moment(x - mean) for p, x in zip(chance, amount, strict=True))
+        for moment in (lambda d: d**2, lambda d: d**3, lambda d: abs(d) ** 3)
+    )
+
+
+def cube_root(value):
+    return math.copysign(abs(value) ** (1 / 3), value)
+
+
+def wilson_hilferty(score, variance, third):
+    """A sum over its standard deviation, made normal by the cube root."""
+    z, skewness = score / math.sqrt(variance), third / variance**1.5
+    return 6 / skewness * (cube_root(1 + skewness * z / 2) - 1) + skewness / 6
+
+
+def grouped_moments(variance, third, rows, group, shared):
+    """Variance and third moment of the sum over some rows, of which pairs of a group share a draw with the given chance."""
+    inside = [i for i, yes in enumerate(rows) if yes]
+    apart = sum(variance[i] for i in inside), sum(third[i] for i in inside)
+    roots = {}
+    for i in inside:
+        root, cube = roots.get(group[i], (0.0, 0.0))
+        roots[group[i]] = root + math.sqrt(variance[i]), cube + cube_root(third[i])
+    together = sum(root**2 for root, _ in roots.values()), sum(cube**3 for _, cube in roots.values())
+    chances = shared, shared**1.5
+    return tuple((1 - chance) * one + chance * other for chance, one, other in zip(chances, apart, together, strict=True))
+
+
+_WORD = 2**64
+
+
+def mixed(x):
+    """SplitMix64."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % _WORD
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % _WORD
+    return x ^ (x >> 31)
+
+
+def uniform_number(key, number):
+    return (mixed((key + number * 0x9E3779B97F4A7C15) % _WORD) >> 11) / 2**53
+
+
+def redrawn_actions(chance, draw, seed=0, group=None, shared=0.0):
+    """Actions of a log drawn anew: each row looks up its own number or, as often as pairs share, its group's."""
+    key = mixed((4 * seed + (draw + 1) * 0xD1342543DE82EF95) % _WORD)
+    group_key, share_key = mixed((key + 1) % _WORD), mixed((key + 2) % _WORD)
+    actions = []
+    for i, row in enumerate(chance):
+        own = group is None or uniform_number(share_key, i) >= math.sqrt(shared)
+        u, end = uniform_number(key, i) if own else uniform_number(group_key, group[i]), 0.0
+        ends = []
+        for p in row:
+            end += p
+            ends.append(end)
+        actions.append(sum(end <= u for end in ends[:-1]))
+    return actions

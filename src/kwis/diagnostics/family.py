@@ -96,19 +96,26 @@ def _studentised(score: Floats, squares: Floats, cubes: Floats, draws: Floats) -
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
-    """Sums over the rows of m tests: scores, their squares by row and by draw, scales, how many draws take part, and the null's spread.
+    """Sums over the rows of m tests.
 
     Attributes
     ----------
+    score, squares, cubes
+        Of scores, and of their squares and cubes by row.
     slack
         By how much a sum of scores may be off without any fault.
+    shown, shown_squares, scale
+        What the means reported are made of: sums, squares by draw, and what they are a part of.
+    spread
+        How the sums vary if the propensities are right.
     """
 
     score: Floats
     slack: Floats
     squares: Floats
     cubes: Floats
-    draw_squares: Floats
+    shown: Floats
+    shown_squares: Floats
     scale: Floats
     spread: Spread
 
@@ -124,8 +131,8 @@ class Sums:
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Means and the two ends of their intervals, each by itself."""
         n, scale = np.maximum(self.spread.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
-        mean = 1 + self.score / scale
-        squares = np.maximum(self.draw_squares - self.score**2 / n, 0.0)
+        mean = 1 + self.shown / scale
+        squares = np.maximum(self.shown_squares - self.shown**2 / n, 0.0)
         reach = ndtri((1 + level) / 2) * np.sqrt(squares * n / (n - 1)) / scale
         return mean, mean - reach, mean + reach
 
@@ -203,7 +210,7 @@ class Family:
     def sums(self) -> Sums:
         """Sums over the rows, what was seen and what is to be expected."""
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
-        score, slack, squares, cubes, draw_squares, scale, draws, by_row, variance, third, absolute = parts
+        score, squares, cubes, slack, shown, shown_squares, scale, draws, by_row, variance, third, absolute = parts
         spread = Spread(
             variance=variance,
             third=third,
@@ -213,10 +220,11 @@ class Family:
             known=self.known,
             sampled=self.sampled,
         )
-        return Sums(score=score, slack=slack, squares=squares, cubes=cubes, draw_squares=draw_squares, scale=scale, spread=spread)
+        means = {"shown": shown, "shown_squares": shown_squares, "scale": scale}
+        return Sums(score=score, squares=squares, cubes=cubes, slack=slack, spread=spread, **means)
 
     def _block_sums(self, rows: Ints) -> Floats:
-        """``(11, m)``: the parts of :meth:`sums` over some rows."""
+        """``(12, m)``: the parts of :meth:`sums` over some rows."""
         of_subject, of_region = np.array(self.pairs).T
         used, place = np.unique(of_subject, return_inverse=True)
         inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
@@ -234,8 +242,7 @@ class Family:
             """Sums by draw to a power, added up."""
             return np.asarray((draw_sums(of_rows[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
 
-        score = values("score")
-        squares = total(score**2)
+        score, shown = values("score"), values("shown")
         variance, third, absolute = values("null.variance", 2), values("null.third", 3), values("null.absolute", 3)
         moments = [total(variance), total(third), total(absolute)]
         by_row = moments[0]
@@ -244,10 +251,9 @@ class Family:
             alike = [of_draws(np.sqrt(variance), 2), of_draws(np.cbrt(third), 3), of_draws(np.cbrt(absolute), 3)]
             shares = (self.shared, self.shared**1.5, self.shared**1.5)  # of pairs and triples of rows decided by one draw
             moments = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
-        by_draw = squares if labels is None else of_draws(score, 2)
-        draws = draws_in(inside, labels)[of_region]
-        seen = [total(score), total(values("slack")), squares, total(score**3), by_draw, total(values("scale")), draws]
-        return np.stack([*seen, by_row, *moments])
+        scores = [total(score**power) for power in (1, 2, 3)]
+        means = [total(shown), total(shown**2) if labels is None else of_draws(shown, 2), total(values("scale"))]
+        return np.stack([*scores, total(values("slack")), *means, draws_in(inside, labels)[of_region], by_row, *moments])
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""

@@ -40,6 +40,7 @@ from kwis.results import Verdict
 from kwis.typing import Floats
 
 MOST_TESTS = 400
+_CELLS = 50_000_000  # rows times actions
 
 
 def propensity_report(
@@ -65,6 +66,8 @@ def propensity_report(
     if log.propensity is None:
         raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
     names = [target.name for target in targets]
+    signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
+    log, targets, some = _manageable(log, targets)
     null = null_of(log)
     family, notes = _family_of(log, targets, null)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
@@ -72,7 +75,6 @@ def propensity_report(
         smallest = smallest_by_chance(family, null)
         tests = family.judged(smallest)
         failures = _failures(family, tests, smallest, check.level(level), names)
-    signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
     untested = None if tests else _draws_of(log)
 
     def judged(about: Sequence[str]) -> Verdict:
@@ -88,9 +90,19 @@ def propensity_report(
         tests=tests,
         check=signs,
         estimated=estimated is not None,
-        notes=notes,
+        notes=(*some, *notes),
         targets={name: judged([name]) for name in names},
     )
+
+
+def _manageable(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[LoggedBandit, Sequence[TargetPolicy], tuple[str, ...]]:
+    """The log and its targets, or rows drawn at random where tables of rows by actions would not fit into memory, with a note."""
+    most = _CELLS // log.n_actions
+    if len(log) <= most:
+        return log, targets, ()
+    rows = np.sort(np.random.default_rng(0).choice(len(log), most, replace=False))
+    note = f"propensities were tested on {most:,} rows drawn at random, as there are {log.n_actions:,} actions"
+    return log.take(rows), [target.take(rows) for target in targets], (note,)
 
 
 def _failures(family: Family, tests: Sequence[MeanTest], smallest: Floats, level: float, targets: Sequence[str]) -> tuple[MeanTest, ...]:

@@ -52,8 +52,8 @@ class Subject:
         The amount of each row: ``(n, K)`` by action, or for an action's own subject its code and ``(n,)``, being 0 for all others.
     score
         ``(n,)`` the amount of the action taken less its mean.
-    scale
-        ``(n,)`` what a score is a part of: the mean reported is ``1 + sum(score) / sum(scale)``.
+    shown, scale
+        ``(n,)`` the mean reported is ``1 + sum(shown) / sum(scale)``: the score, or for weights these before any were cut.
     mean, null
         ``(n,)`` mean of the amount if the propensities are right, and its other moments; for an action whose amounts are one over its
         propensity those of being taken.
@@ -69,6 +69,7 @@ class Subject:
     name: Label
     amount: Floats
     score: Floats
+    shown: Floats
     scale: Floats
     slack: Floats
     mean: Floats
@@ -123,7 +124,8 @@ def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: boo
     weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.chance, 1.0), _LARGEST)
     cut = np.minimum(weight, _cut(weight, null.chance))
     slack = np.zeros(len(log)) if exact else (null.chance * (weight - cut)).sum(axis=1)
-    return _subject(log, null, cut, kind="weight", name=name, scale=np.ones(len(log)), slack=slack, exact=exact)
+    shown = weight[np.arange(len(log)), log.action] - 1
+    return _subject(log, null, cut, kind="weight", name=name, shown=shown, scale=np.ones(len(log)), slack=slack, exact=exact)
 
 
 def _cut(weight: Floats, chance: Floats) -> float:
@@ -144,12 +146,14 @@ def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
     taken = Moments.of(np.stack([chance, 1 - chance], axis=1), np.tile([1.0, 0.0], (len(log), 1)))
     amount = np.ones(len(log)) if null.whole else 1 / np.maximum(chance, 1 / _LARGEST)
     mean = taken.mean * amount
+    score = (np.where(log.action == code, amount, 0.0) - mean) * (taken.variance > 0)
     return Subject(
         kind="action",
         name=log.action_names[code],
         code=code,
         amount=amount,
-        score=(np.where(log.action == code, amount, 0.0) - mean) * (taken.variance > 0),
+        score=score,
+        shown=score,
         scale=mean,
         slack=np.zeros(len(log)),
         mean=mean,
@@ -163,10 +167,13 @@ def _confidence(log: LoggedBandit, null: Null) -> Subject:
     """Score of the exponent t in probabilities proportional to ``p^t``, at t = 1."""
     amount = np.log(np.where(null.chance > 0, null.chance, 1.0))
     information = Moments.of(null.chance, amount).variance
-    return _subject(log, null, amount, kind="confidence", name="", scale=information, slack=np.zeros(len(log)), exact=True)
+    return _subject(log, null, amount, kind="confidence", name="", shown=None, scale=information, slack=np.zeros(len(log)), exact=True)
 
 
-def _subject(log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], **rest: Any) -> Subject:
+def _subject(
+    log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], shown: Floats | None, **rest: Any
+) -> Subject:
     moments = Moments.of(null.chance, amount)
     score = (amount[np.arange(len(log)), log.action] - moments.mean) * (moments.variance > 0)
-    return Subject(kind=kind, amount=amount, score=score, mean=moments.mean, null=moments, **rest)
+    shown = score if shown is None else shown
+    return Subject(kind=kind, amount=amount, score=score, shown=shown, mean=moments.mean, null=moments, **rest)

@@ -184,14 +184,14 @@ def uniform_actions(log: LoggedBandit) -> int | None:
     if log.propensity is None or np.ptp(log.propensity) > _SAME:
         return None
     value, known = float(log.propensity[0]), log.n_actions
-    if abs(value * known - 1) < _ROUGHLY and any(abs(value - round(1 / known, digits)) < _SAME for digits in range(2, 17)):
-        return known
     actions = round(1 / value)
-    if actions <= known or abs(value * actions - 1) > _UNIFORM:
-        return None
-    draws = len(log) if log.group is None else np.unique(log.group).size
-    missed = actions * np.exp(draws * np.log1p(-1 / actions))
-    return actions if poisson.sf(actions - known - 1, missed) > _AGAINST_ALL_ODDS else None
+    if actions >= known and abs(value * actions - 1) < _UNIFORM:
+        draws = len(log) if log.group is None else np.unique(log.group).size
+        missed = actions * np.exp(draws * np.log1p(-1 / actions)) if actions > 1 else 0.0
+        if actions == known or poisson.sf(actions - known - 1, missed) > _AGAINST_ALL_ODDS:
+            return actions
+    rounded = any(abs(value - round(1 / known, digits)) < _SAME for digits in range(2, 9))
+    return known if rounded and abs(value * known - 1) < _ROUGHLY else None
 
 
 def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:

@@ -1,0 +1,134 @@
+"""The statistics of the tests, and the logs with redrawn actions that judge them, equal their slow twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kwis.diagnostics.family import Family, adjusted
+from kwis.diagnostics.null import null_of
+from kwis.diagnostics.redraw import _Redrawn, smallest_by_chance
+from kwis.diagnostics.regions import regions_of
+from kwis.diagnostics.subjects import subjects_of
+from kwis.smoothing.threads import engine
+from kwis.targets import resolve_targets
+from tests.diagnostics.logs import simulated, tilted
+from tests.reference import diagnostics as twin
+
+
+def family_of(log, shared=None):
+    null = null_of(log)
+    subjects = subjects_of(log, resolve_targets(log, {"tilted": tilted(log)}), null)
+    shared = null.shared if shared is None else shared
+    family = Family.of(subjects, regions_of(log), mass=log.row_weight, group=log.group, shared=shared)
+    return family, replace(null, shared=shared)
+
+
+def amounts(subject, n):
+    """``(n, K)`` what each action adds to a subject."""
+    if subject.code is None:
+        return subject.amount
+    whole = np.zeros((n, 3))
+    whole[:, subject.code] = subject.amount
+    return whole
+
+
+def test_with_the_whole_distribution_sums_are_standardised_by_the_null():
+    log = simulated(400, known="whole")
+    family, null = family_of(log)
+    sums = family.sums()
+    for z, (s, r) in zip(sums.z(), family.pairs, strict=True):
+        subject, rows = family.subjects[s], np.flatnonzero(family.regions[r].rows)
+        amount = amounts(subject, 400)
+        moments = [twin.row_moments(null.chance[i].tolist(), amount[i].tolist()) for i in rows]
+        score = sum(amount[i, log.action[i]] - moment[0] for i, moment in zip(rows, moments, strict=True))
+        variance, third, _ = (sum(moment[j] for moment in moments) for j in (1, 2, 3))
+        assert z == pytest.approx(twin.wilson_hilferty(score, variance, third), rel=1e-8)
+
+
+def test_groups_that_share_draws_widen_the_null():
+    log = simulated(400, known="whole", users=120)
+    family, _ = family_of(log, shared=0.4)
+    sums = family.sums()
+    for i, (s, r) in enumerate(family.pairs):
+        own, rows = family.subjects[s].null, family.regions[r].rows.tolist()
+        expected = twin.grouped_moments(own.variance.tolist(), own.third.tolist(), rows, log.group.tolist(), 0.4)
+        assert (sums.spread.variance[i], sums.spread.third[i]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_actions_of_which_only_logged_propensities_are_known_have_students_ratio():
+    log = simulated(400)
+    family, _ = family_of(log)
+    for z, (s, r) in zip(family.sums().z(), family.pairs, strict=True):
+        if family.subjects[s].kind == "action":
+            score = np.where(log.action == family.subjects[s].code, 1 / log.propensity, 0.0) - 1
+            assert z == pytest.approx(twin.skew_corrected(score.tolist(), family.regions[r].rows.tolist()), rel=1e-8)
+
+
+@pytest.mark.parametrize("options", [{"known": "whole"}, {"known": "logged"}, {"known": "whole", "users": 60}])
+def test_sums_over_redrawn_logs_equal_their_slow_twin(options):
+    log = simulated(300, **options)
+    family, null = family_of(log, shared=0.5 if "users" in options else 0.0)
+    group = None if log.group is None else log.group.tolist()
+    found = _Redrawn(family, null, seed=0).sums(5, 2)
+    for draw in (0, 1):
+        actions = twin.redrawn_actions(null.chance.tolist(), 5 + draw, 0, group, family.shared)
+        for t, (s, r) in enumerate(family.pairs):
+            subject, rows = family.subjects[s], family.regions[r].rows
+            score = (amounts(subject, 300)[np.arange(300), actions] - subject.mean)[rows]
+            for power, sums in enumerate(found, start=1):
+                assert sums[draw, t] == pytest.approx((score**power).sum(), rel=1e-9, abs=1e-9)
+
+
+def test_redrawn_logs_are_the_same_in_any_number_of_blocks_and_threads(monkeypatch):
+    family, null = family_of(simulated(400, known="whole", users=100))
+    smallest = smallest_by_chance(family, null)
+    monkeypatch.setattr("kwis.diagnostics.redraw._CELLS", 2000)
+    with engine(1):
+        one = smallest_by_chance(family, null)
+    with engine(3):
+        three = smallest_by_chance(family, null)
+    np.testing.assert_array_equal(one, three)
+    np.testing.assert_allclose(one, smallest, rtol=1e-9)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    family, _ = family_of(simulated(400, users=150, row_weight=np.random.default_rng(3).uniform(0.5, 2.0, 400)))
+    sums = family.sums()
+    monkeypatch.setattr("kwis.diagnostics.family._CELLS", 500)
+    small = family.sums()
+    np.testing.assert_allclose(small.z(), sums.z(), rtol=1e-9)
+    np.testing.assert_array_equal(small.spread.draws, sums.spread.draws)
+
+
+def test_p_values_are_ranks_among_redrawn_logs_and_bonferronis_beyond_them():
+    smallest = np.sort(np.random.default_rng(0).random(999))
+    rank = int((smallest <= 0.2).sum())
+    assert adjusted(np.array([0.2]), smallest, 50)[0] == (1 + rank) / 1000
+    assert adjusted(smallest[[4]], smallest, 50)[0] == 6 / 1000
+    assert adjusted(np.array([1e-20]), smallest, 50)[0] == pytest.approx(5e-19)
+    assert adjusted(np.array([smallest[0] / 1.01]), smallest, 50)[0] == pytest.approx(min(0.001, 50 * smallest[0] / 1.01))
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 0.0), (0.7, 0.49), (1.0, 1.0)])
+def test_how_many_draws_rows_of_a_group_share_is_estimated(share, expected):
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(600), 5)
+    log = replace(simulated(3000, known="whole"), group=group)
+    u = np.where(rng.random(3000) < share, rng.random(600)[group], rng.random(3000))
+    action = (u[:, None] > log.behaviour.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    assert null_of(replace(log, action=action)).shared == pytest.approx(expected, abs=0.05)
+
+
+def test_what_only_logged_propensities_leave_open_is_completed():
+    log = simulated(2000)
+    null = null_of(log)
+    assert not null.whole
+    np.testing.assert_allclose(null.chance.sum(axis=1), 1)
+    np.testing.assert_allclose(null.chance[np.arange(2000), log.action], log.propensity)
+    true = null_of(simulated(2000, known="whole")).chance
+    assert np.abs(null.chance - true).mean() < 0.05
+    two = replace(log, action=(log.action > 0).astype(int), action_names=(0, 1))
+    assert null_of(two).whole
