@@ -16,8 +16,8 @@ all of a reward                          with care      its model explains over 
                                                         did not
 ..                                       with care      fewer than ten differ from the usual one
 ..                                       do not trust   all are the same
-..                                       with care      rows that share a value of a column agree in actions or in
-                                                        rewards (:mod:`kwis.evaluation.sharing`)
+..                                       with care      rows that share a value of a column, or a context, agree in
+                                                        actions or in rewards (:mod:`kwis.evaluation.sharing`)
 ..                                       do not trust   ... and that more than doubles variances
 everything                               with care      rows are copies of others (:mod:`kwis.copies`)
 =======================================  =============  ==============================================
