@@ -112,7 +112,8 @@ def _shared_in_words(log: LoggedBandit) -> str:
 
 def _group_name(log: LoggedBandit) -> str | None:
     """The column that groups were made from; None if they are contexts."""
-    return next((name for name, codes in _candidates(log) if np.array_equal(codes, log.group)), None)
+    assert log.group is not None
+    return next((name for name, codes in _candidates(log) if (codes == log.group).all()), None)
 
 
 def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
