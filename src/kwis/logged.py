@@ -15,8 +15,8 @@ from kwis.errors import InputError
 from kwis.table import Table
 from kwis.typing import ArrayLike, Floats, Ints
 
-COPIES = "copies"
-"""``group_origin`` of a log whose groups are copies of one row."""
+COPIES, SHARED = "copies", "shared"
+"""``group_origin`` of a log whose groups nobody declared."""
 
 PropensitySource = Literal["randomiser", "model"]
 PROPENSITY_SOURCES: tuple[PropensitySource, ...] = ("randomiser", "model")
@@ -49,7 +49,8 @@ class LoggedBandit:
     group, logger
         ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels the latter.
     group_origin
-        ``"declared"``, or ``"copies"`` where groups are copies of one row, see :mod:`kwis.copies`.
+        ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.copies`; ``"shared"`` where rows that share a value
+        share one draw, though nobody said so, see :mod:`kwis.evaluation.sharing`.
     time
         ``(n,)`` seconds since 1970 for dates, otherwise the numbers given.
     table

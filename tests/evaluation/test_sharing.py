@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.sharing import questions, shared_draws, sounds_like_a_group
+from kwis.evaluation.sharing import questions, shared_draws, sounds_like_a_group, with_shared_draws_grouped
 
 
 def softmax(scores):
@@ -78,10 +78,28 @@ def test_users_whose_rewards_are_alike_are_asked_about():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_contexts_that_come_back_with_the_same_action_are_asked_about(whole):
-    (verdict,) = shared_draws(log_of(1_000, 3, users=100, share="draw", same_context=True, column=None, whole=whole), 0)
-    assert verdict.level == "do not trust"
-    assert verdict.reasons[0].startswith("rows with the same context nearly always have the same action, though others had a chance")
+@pytest.mark.parametrize("column", ["cell", None])
+def test_rows_that_share_one_draw_become_a_group(column, whole):
+    log = log_of(1_000, 3, users=100, share="draw", same_context=True, column=column, whole=whole)
+    grouped = with_shared_draws_grouped(log)
+    assert grouped.group_origin == "shared"
+    pairs = np.unique(np.column_stack([grouped.group, log["x_0"]]), axis=0)
+    assert len(pairs) == len(np.unique(grouped.group)) == len(np.unique(log["x_0"]))  # one group for every user
+    (verdict,) = shared_draws(grouped, 0)
+    assert verdict.level == ("do not trust" if column is None else "with care")
+    what = "context" if column is None else f"`{column}`"
+    assert verdict.reasons[0].startswith(f"rows with the same {what} nearly always have the same action, though others had a chance")
+    assert verdict.reasons[0] in grouped.notes
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_rows_that_share_none_stay_as_they_are(whole):
+    for log in (
+        log_of(600, 1, whole=whole),
+        log_of(600, 1, users=200, same_context=True, whole=whole),
+        log_of(600, 1, users=60, share="taste"),
+    ):
+        assert with_shared_draws_grouped(log) is log
 
 
 def test_a_declared_group_is_not_asked_about():
@@ -92,12 +110,19 @@ def test_a_declared_group_is_not_asked_about():
     assert not questions(declared)
 
 
-def test_an_evaluation_does_not_trust_users_who_share_a_draw():
+def test_an_evaluation_takes_users_who_share_a_draw_for_groups_and_keeps_right_propensities():
     log = log_of(800, 1, users=80, share="draw")
-    found = kwis.evaluate(log, lambda rows: np.full((rows.n, 3), 1 / 3), estimators=["wis"], repair="never")
-    assert found.recommendation().row.verdict.level == "do not trust"
-    assert any("`user`" in reason for reason in found.recommendation().row.verdict.reasons)
-    assert "rows share values of `user`: if these are one user or session each, name it with group='user'" in found.notes
+    found = kwis.evaluate(log, lambda rows: np.full((rows.n, 3), 1 / 3), estimators=["wis"])
+    verdict = found.recommendation().row.verdict
+    assert verdict.level != "trust"
+    assert any("rows with the same `user` nearly always have the same action" in reason for reason in verdict.reasons)
+    assert found.repair.kept
+    assert next(iter(found.diagnostics.values())).weights.groups == len(np.unique(log["user"]))
+
+
+def test_users_are_asked_about_by_name():
+    (question,) = questions(log_of(600, 1, users=60))
+    assert question == "rows share values of `user`: if these are one user or session each, name it with group='user'"
 
 
 @pytest.mark.parametrize("name", ["user", "user_id", "userId", "session", "customer_number", "visitor-id", "uid", "patient"])

@@ -15,8 +15,8 @@ all of a reward                          with care      its model explains over 
 ..                                       with care      its mean changed over time (p below 0.1 %) and the actions
                                                         did not
 ..                                       do not trust   all are the same
-..                                       with care      rows that share a value of a column agree in actions or in
-                                                        rewards (:mod:`kwis.evaluation.sharing`)
+..                                       with care      rows that share a value of a column, or a context, agree in
+                                                        actions or in rewards (:mod:`kwis.evaluation.sharing`)
 ..                                       do not trust   ... and that more than doubles variances
 all of a target and a reward             with care      the rewards that differ from the usual one, weighted, are worth
                                                         fewer than 60 equal ones

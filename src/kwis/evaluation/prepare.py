@@ -15,7 +15,7 @@ from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.records import LOGGING_POLICY
 from kwis.evaluation.repair import Mended, RepairMode, mend
-from kwis.evaluation.sharing import questions
+from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.logged import LoggedBandit
 from kwis.outcome import PredictedRewards
 from kwis.policies import TargetPolicy, weigh
@@ -105,7 +105,7 @@ def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng
     if LOGGING_POLICY in names:
         raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
     log = log.without_context(column for policy in targets for column in policy.columns)
-    log = with_copies_grouped(log)
+    log = with_shared_draws_grouped(with_copies_grouped(log))
     log = replace(log, notes=(*log.notes, *questions(log)))
     refuse_deterministic(log)
     estimated = None

@@ -2,7 +2,7 @@
 
 Every column that may be an identifier (text or whole numbers, many values, each in several rows) is asked two questions: do the actions
 of rows with the same value agree more than the propensities allow, and do their rewards, less what context and action explain, agree
-more than chance? Contexts that occur again take the place of such a column where there is none, for the actions only.
+more than chance?
 
 Agreement of one value is ``T = sum over pairs of e_i e_j``, 0 on average for independent rows, with ``e`` what was not to be expected:
 ``1{action = k} - p_k`` over the actions, or a reward less its prediction. It is clear where the sum of ``T`` is over 3.5 of its standard
@@ -14,6 +14,9 @@ much, on average the same: a thousand times as much is clear.
 
 A column that is part of the context may explain rewards without any harm, so its rewards are looked at only if its name says what it is;
 smooth effects of numbers (an age, an hour) are taken off.
+
+Where rows that share a value, or a context, nearly always have one and the same action although others had a chance, they share one draw
+whatever the reason. They are then taken for a group: tests, folds and intervals of independent rows would all be wrong.
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
+from kwis._validation import read_only
 from kwis.columns import Column
 from kwis.copies import codes_of_rows
-from kwis.logged import COPIES, LoggedBandit
+from kwis.logged import COPIES, SHARED, LoggedBandit
 from kwis.propensity.check import known_distribution
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
@@ -67,8 +71,59 @@ def questions(log: LoggedBandit) -> tuple[str, ...]:
     return tuple(f"rows share values of `{name}`: if these are one user or session each, name it with group={name!r}" for name in named)
 
 
+def with_shared_draws_grouped(log: LoggedBandit) -> LoggedBandit:
+    """The log with rows that share one draw as groups, and a note on them; as it is where there are none or groups are known."""
+    if log.group is not None or log.propensity is None:
+        return log
+    found = {name: _one_draw_each(log, codes) for name, codes in _candidates(log)}
+    effects = {name: effect for name, effect in found.items() if effect is not None}
+    codes: Ints | None = None
+    if effects:  # sessions of a user share it as well, and the user is more of them
+        codes = log.table.column(max(effects, key=effects.__getitem__)).coded()[0]
+    elif log.context_columns:
+        contexts = codes_of_rows(log.table.column(name).values for name in log.context_columns)
+        codes = contexts if _one_draw_each(log, contexts) is not None else None
+    if codes is None:
+        return log
+    grouped = replace(log, group=read_only(codes), group_origin=SHARED)
+    return replace(grouped, notes=(*log.notes, _shared_in_words(grouped)))
+
+
+def _one_draw_each(log: LoggedBandit, codes: Ints) -> float | None:
+    """Design effect of rows that nearly always have the action of those they share a code with, by more than chance; None elsewhere."""
+    again = np.bincount(codes) > 1
+    if again.sum() < _LEAST_LEVELS:
+        return None
+    rows = np.flatnonzero(again[codes])
+    cells = np.unique(np.column_stack([codes[rows], log.action[rows]]), axis=0)
+    if cells.shape[0] * _ONE_ACTION > again.sum():
+        return None
+    agreement = _action_agreement(log, codes, rows)
+    return agreement.effect if agreement is not None and agreement.clear else None
+
+
+def _shared_in_words(log: LoggedBandit) -> str:
+    assert log.group is not None
+    name = _group_name(log)
+    told = f"rows with the same {'context' if name is None else f'`{name}`'} nearly always have the same action, though others had a chance"
+    taken = f"they are taken as one draw, {np.unique(log.group).size:,} in all"
+    return f"{told}: {taken}; name {'the column that says what they are' if name is None else 'it'} with group="
+
+
+def _group_name(log: LoggedBandit) -> str | None:
+    """The column that groups were made from; None if they are contexts."""
+    assert log.group is not None
+    return next((name for name, codes in _candidates(log) if (codes == log.group).all()), None)
+
+
 def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
-    """What speaks against taking the rows of a log for independent draws."""
+    """What speaks against taking the rows of a log, or what was taken for its groups, for independent draws."""
+    if log.group is not None and log.group_origin == SHARED:
+        # Of a context it may be a rule just as well, with propensities that say otherwise.
+        name = _group_name(log)
+        doubtful = name is None or name in log.context_columns
+        yield Verdict(level="do not trust" if doubtful else "with care", reasons=(_shared_in_words(log),))
+        return
     if log.group is not None and log.group_origin != COPIES:
         return
     if log.group is not None:
@@ -79,19 +134,18 @@ def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
     if effects:  # one that is nested in another, or only goes with it, agrees less
         name = max(effects, key=effects.__getitem__)
         told = f"rows with the same `{name}` were given the same actions more often than chance allows"
-        yield _verdict(effects[name], told, f"name it with group={name!r}")
+        yield _verdict(effects[name], told, name)
         return
     for name, codes in candidates:
         if _rewards_matter(log, name, codes):
             rewards = _reward_agreement(log, codes, _some(codes), name, reward)
             if rewards is not None and rewards.clear:
                 told = f"rows with the same `{name}` have {log.reward_names[reward]} alike beyond what context and action explain"
-                yield _verdict(rewards.effect, told, f"name it with group={name!r}")
-    yield from _repeated_contexts(log)
+                yield _verdict(rewards.effect, told, name)
 
 
-def _verdict(effect: float, told: str, remedy: str) -> Verdict:
-    reason = f"{told} (variances are about {effect:.1f} times what they seem): {remedy}"
+def _verdict(effect: float, told: str, name: str) -> Verdict:
+    reason = f"{told} (variances are about {effect:.1f} times what they seem): name it with group={name!r}"
     return Verdict(level="do not trust" if effect > LARGE_EFFECT else "with care", reasons=(reason,))
 
 
@@ -189,19 +243,3 @@ def _smooth(column: Column, rows: Ints) -> Floats:
 def _less(values: Floats, design: Floats) -> Floats:
     """Values less their least-squares fit."""
     return np.asarray(values - design @ np.linalg.lstsq(design, values, rcond=None)[0])
-
-
-def _repeated_contexts(log: LoggedBandit) -> Iterator[Verdict]:
-    """Contexts that occur again with one and the same action although others had a chance."""
-    if log.propensity is None or not log.context_columns:
-        return
-    codes = codes_of_rows(log.table.column(name).values for name in log.context_columns)
-    again = np.bincount(codes) > 1
-    rows = np.flatnonzero(again[codes])
-    if again.sum() < _LEAST_LEVELS:
-        return
-    cells = np.unique(np.column_stack([codes[rows], log.action[rows]]), axis=0)[:, 0]
-    agreement = _action_agreement(log, codes, rows)
-    if agreement is not None and agreement.clear and cells.size * _ONE_ACTION <= again.sum():
-        told = "rows with the same context nearly always have the same action, though others had a chance"
-        yield _verdict(agreement.effect, told, "if they are one decision, name the column that says so with group=")
