@@ -55,7 +55,8 @@ def test_with_one_target_the_claim_follows_its_own_interval():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [["wis"], ["wis", "vis"], None])
+@pytest.mark.parametrize("names", [["wis"], ["wis", "truncated-vis"], None])
 def test_over_many_logs_false_claims_stay_at_the_level(names):
     logs = 60 if names is None else 300
-    assert false_claims(logs, names) <= 0.07 * logs + (0 if logs > 100 else 2 * math.sqrt(logs * 0.05))
+    chance = 1.65 * math.sqrt(logs * 0.07 * 0.93)  # of the simulation
+    assert false_claims(logs, names) <= 0.07 * logs + chance

@@ -27,7 +27,7 @@ class Robustness:
     factor
         The smallest that does; 1 where the target is not told apart from the logging policy anyway, infinite where none does.
     words
-        The same in a sentence, without the target's name.
+        The same in a sentence about what is said, without a subject.
     """
 
     target: str
@@ -51,8 +51,7 @@ def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) 
     mass = np.ones(log.n) if log.row_weight is None else log.row_weight
     box = Box.of(target.logged, log.propensity, log.reward[:, log.reward_number(found.reward)], mass)
     factor = box.moved(-side * min(abs(claim.low), abs(claim.high)))
-    stays = f"stays {'better' if side > 0 else 'worse'} than the {LOGGING_POLICY}"
-    words = f"{stays} unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
+    words = f"holds unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
     if np.isinf(factor):
-        words = f"{stays} whatever the error in the odds of the propensities"
+        words = "holds whatever the error in the odds of the propensities"
     return Robustness(target=found.target, reward=found.reward, factor=factor, words=words)

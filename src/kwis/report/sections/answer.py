@@ -104,7 +104,7 @@ def _robust(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
     """How wrong propensities would have to be to undo the answer."""
     if best.row.verdict.level == "do not trust":
         return ()
-    return tuple(sentence(f"it {words}") for words in robustness_words(evaluation, best))
+    return tuple(sentence(f"that {words}") for words in robustness_words(evaluation, best))
 
 
 def _trust(best: Recommendation) -> str:

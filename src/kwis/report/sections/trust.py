@@ -15,17 +15,14 @@ _LEAD = "A verdict from the log alone: how much of it speaks about the policy, a
 def trust(evaluation: Evaluation) -> Section:
     blocks = [_block(evaluation, found) for found in evaluation.recommended.values()]
     scope = evaluation.scope
-    limits = (
-        []
-        if scope is None
-        else [Block(title="What this rests on", points=tuple(words[0].upper() + sentence(words)[1:] for words in scope.words))]
-    )
+    points = () if scope is None else tuple(words[0].upper() + sentence(words)[1:] for words in scope.words)
+    limits = [Block(title="What this rests on", points=points)] if points else []
     return Section(key="trust", title="Can it be trusted?", lead=_LEAD, blocks=(*limits, *fold_after(blocks)))
 
 
 def _block(evaluation: Evaluation, found: Recommendation) -> Block:
     reasons = tuple(sentence(reason, names_of(evaluation)) for reason in found.row.verdict.reasons)
-    robust = tuple(sentence(f"it {words}") for words in robustness_words(evaluation, found))
+    robust = tuple(sentence(f"what is said of its difference {words}") for words in robustness_words(evaluation, found))
     words = [f"Estimate to use: {found.row.estimator}. {' '.join(sentence(reason) for reason in found.why)}".strip()]
     if found.runner_up is not None:
         interval = found.runner_up.interval
