@@ -154,7 +154,8 @@ def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, rng: np.random.G
 
     models = each_block(learn, range(int(labels.max()) + 1))
     made, refits = _applied(rows, models, labels)
-    share = useful_share(rows.given, made, rows.action, chosen.p_value, rows.mass, rows.group)
+    taken = np.arange(rows.n), rows.action
+    share = useful_share(lambda part: between(rows.given, made, part)[taken], chosen.p_value, rows.mass, rows.group)
     return (made, refits) if share == 1.0 else _applied(rows, models, labels, share)
 
 
@@ -206,9 +207,20 @@ def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: 
 
         each_block(fill, range(refits.shape[1]))
         made = refits[np.arange(rows.n), labels]
-        share = tame_share(given, made, whole.p_value, rows.mass)
-        made, refits = given ** (1 - share) * made**share, given[:, None] ** (1 - share) * refits**share
+        share = _share_of_logged(whole, given, made, rows)
+        made, refits = (1 - share) * given + share * made, (1 - share) * given[:, None] + share * refits
     return _result(log, whole, given, made, labels, refits)
+
+
+def _share_of_logged(model: LoggedRepairModel, given: Floats, made: Floats, rows: Material) -> float:
+    """How much of a repair of logged propensities to use; only pools are distributions."""
+
+    def way(share: float) -> Floats:
+        return (1 - share) * given + share * made
+
+    if model.terms == ("pool",):
+        return useful_share(way, model.p_value, rows.mass, rows.group)
+    return tame_share(way, model.p_value, rows.mass)
 
 
 def _result(
