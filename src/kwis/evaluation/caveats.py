@@ -72,7 +72,7 @@ def verdicts_of(
     weights: Mapping[str, WeightDiagnostics],
     lone: float,
     rewards: Mapping[str, Sequence[Verdict]] | None = None,
-    training: Mapping[tuple[str, str], Verdict] | None = None,
+    pairs: Mapping[tuple[str, str], Sequence[Verdict]] | None = None,
 ) -> list[Verdict]:
     """Verdict on every estimate: that on its target, and its own caveats.
 
@@ -82,14 +82,13 @@ def verdicts_of(
         Share of the rows whose context no other row has.
     rewards
         What speaks against every estimate of a reward, see :func:`about_rewards`.
-    training
-        Whether a target has learnt from a reward of this log, by target and reward, see :func:`about_training`.
+    pairs
+        What speaks against every estimate of a target and a reward: see :func:`about_training` and :func:`rare`.
     """
     found = []
     for one in measured:
-        own = (*_caveats(one, weights[one.target], lone), *rare(one.sample))
-        learnt = [verdict for key, verdict in (training or {}).items() if key == (one.target, one.reward)]
-        found.append(combine(targets[one.target], *learnt, *own, *(rewards or {}).get(one.reward, ())))
+        shared = (*(pairs or {}).get((one.target, one.reward), ()), *(rewards or {}).get(one.reward, ()))
+        found.append(combine(targets[one.target], *_caveats(one, weights[one.target], lone), *shared))
     return found
 
 

@@ -16,11 +16,21 @@ from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
-from kwis.evaluation.caveats import about_rewards, about_training, lone_share, verdicts_of
+from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.intervals import Intervals
-from kwis.evaluation.measure import Measured, Policy, kernel_of, logging_policy, measure, resample, selection_rows, std_errors_of
+from kwis.evaluation.measure import (
+    Measured,
+    Policy,
+    kernel_of,
+    logging_policy,
+    measure,
+    resample,
+    samples_of,
+    selection_rows,
+    std_errors_of,
+)
 from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import NEAR, Pick, pick
@@ -258,7 +268,8 @@ class _Run:
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, training)
+        pairs = {key: (*([training[key]] if key in training else []), *rare(sample)) for key, sample in samples_of(measured).items()}
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, pairs)
 
     def _picks(
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]

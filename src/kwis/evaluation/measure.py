@@ -149,6 +149,11 @@ def kernel_of(measured: Iterable[Measured], target: str) -> KernelWIS | None:
     return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, KernelWIS)), None)
 
 
+def samples_of(measured: Iterable[Measured]) -> dict[tuple[str, str], WeightedSample]:
+    """From target and reward to the sample, which all estimators share."""
+    return {(one.target, one.reward): one.sample for one in measured}
+
+
 def std_errors_of(measured: Iterable[Measured]) -> dict[tuple[str, str], dict[str, float]]:
     """From target and reward to the estimated standard errors by estimator."""
     found: dict[tuple[str, str], dict[str, float]] = {}

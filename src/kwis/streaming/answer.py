@@ -61,7 +61,7 @@ class Run:
             {name: one.weights for name, one in diagnostics.items()},
             0.0 if states is None else states.lone,
             {reward: tuple(source_doubt(self.sampled.log)) for reward in plan.rewards},
-            about_training(self.sampled.targets, training),
+            {key: (verdict,) for key, verdict in about_training(self.sampled.targets, training).items()},
         )
         picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
