@@ -18,6 +18,7 @@ _MOST_ACTIONS = 20
 _ROUNDING = 1e-8  # a spread of less than this part of the size is rounding
 _LARGEST = 1e50  # cubes of larger amounts would overflow
 _LEAST_BEYOND = 5.0  # weights so large that fewer draws than these are expected to reach them are cut
+_DOUBT = 0.5  # part of what is cut that may be there or not, where it is only known from a completed distribution
 _STEPS = 8  # steps in which the largest weight is sought, per doubling
 
 
@@ -123,7 +124,7 @@ def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: boo
     possible = null.chance > 0
     weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.chance, 1.0), _LARGEST)
     cut = np.minimum(weight, _cut(weight, null.chance))
-    slack = np.zeros(len(log)) if exact else (null.chance * (weight - cut)).sum(axis=1)
+    slack = np.zeros(len(log)) if exact else _DOUBT * (null.chance * (weight - cut)).sum(axis=1)
     shown = weight[np.arange(len(log)), log.action] - 1
     return _subject(log, null, cut, kind="weight", name=name, shown=shown, scale=np.ones(len(log)), slack=slack, exact=exact)
 
