@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import kwis
-from kwis.diagnostics import pareto_k, weight_diagnostics
+from kwis.diagnostics import pareto_k, verdict, weight_diagnostics
+from kwis.diagnostics.bound import expected_effective_n
+from kwis.targets import resolve_targets
 from tests.estimators.catalogue import some_sample
 from tests.reference import diagnostics as twin
 from tests.reference.estimators import effective_size
@@ -122,3 +125,29 @@ def test_the_tail_index_ignores_weights_of_zero_and_the_unit():
     assert pareto_k(weight * 1e200) == pytest.approx(pareto_k(weight), rel=1e-9)
     assert math.isnan(pareto_k(weight[:24]))
     assert math.isfinite(pareto_k(weight[:25]))
+
+
+@pytest.mark.parametrize("thinned", [False, True])
+def test_large_weights_that_were_not_drawn_count_in_what_is_expected(thinned):
+    rng = np.random.default_rng(0)
+    n, rare = 400, 0.002
+    action = np.zeros(n, dtype=int)
+    action[:5] = 1  # so that both are actions of the log
+    mass = rng.integers(1, 9, n).astype(float)
+    columns = {"x": rng.normal(size=n), "action": action, "reward": rng.normal(size=n), "m": mass}
+    columns |= {"p_0": np.full(n, 1 - rare), "p_1": np.full(n, rare), "q_0": np.full(n, 0.7), "q_1": np.full(n, 0.3)}
+    roles = {"row_weight": "m"} if thinned else {}
+    log = kwis.read_log(columns, reward="reward", propensity="p", context=["x"], **roles)
+    target = resolve_targets(log, "q")[0]
+    counted = mass if thinned else np.ones(n)
+    expected = sum(counted) ** 2 / sum(m**2 * (0.7**2 / (1 - rare) + 0.3**2 / rare) for m in counted)
+    assert expected_effective_n(log, target) == pytest.approx(expected, rel=1e-9)
+    assert expected_effective_n(log, replace(target, distribution=None)) == np.inf
+
+
+def test_a_log_that_lacks_its_largest_weights_is_not_to_be_trusted():
+    found = weight_diagnostics(kwis.WeightedSample(context=np.zeros((900, 1)), weight=np.ones(900), reward=np.arange(900.0)))
+    assert verdict(found).level == "trust"
+    lacking = verdict(replace(found, expected_effective_n=31.4))
+    assert lacking.level == "do not trust"
+    assert lacking.reasons == ("rare weights larger than any logged would leave only 31 effective rows, fewer than 50",)

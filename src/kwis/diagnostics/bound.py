@@ -1,6 +1,6 @@
-"""Whether weights have an upper bound that is known, so that their largest ones are no tail.
+"""What the two distributions say about weights beyond those that were drawn: whether they have a bound, and how far they spread.
 
-Either of two things shows it:
+Weights with a known upper bound have no tail. Either of two things shows it:
 
 - the smallest propensity belongs to several decisions, as with an epsilon-greedy or uniform logger, with clipped or rounded propensities
   and with few contexts: a floor, and no weight is above its inverse;
@@ -73,3 +73,17 @@ def has_bounded_weights(log: LoggedBandit, target: TargetPolicy) -> bool:
     if whole is not None and target.distribution is not None:
         ceiling = float(safe_ratio(np.where(whole > 0, target.distribution, 0.0), whole).max())
     return is_bounded(floor, ceiling, float(weigh(log, target).weight.max()))
+
+
+def expected_effective_n(log: LoggedBandit, target: TargetPolicy) -> float:
+    """Effective number of rows that logs of these contexts have on average: ``(sum m)^2 / sum m^2 E[w^2]``, ``m`` the mass of a row.
+
+    ``E[w^2 | s] = sum_a pi(a|s)^2 / p(a|s)`` is known with both distributions. A log that happens not to hold the rare large weights looks
+    better than it is. Infinite where either distribution is not known, and with groups, whose rows are no draws of their own.
+    """
+    whole = known_distribution(log)
+    if whole is None or target.distribution is None or log.group is not None:
+        return np.inf
+    squares = safe_ratio(np.where(whole > 0, target.distribution, 0.0) ** 2, whole).sum(axis=1)
+    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.max()
+    return float(mass.sum() ** 2 / max(float(mass**2 @ squares), 1e-300))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -43,6 +44,9 @@ class WeightDiagnostics:
     effective_n
         ``(sum w)^2 / sum w^2``: how many equally weighted rows carry as much information; of a log with groups how many groups, as the
         rows of a group are one draw.
+    expected_effective_n
+        The same for the average log of these contexts, where both distributions are known; infinite elsewhere. Where it is much smaller,
+        this log happens not to hold the largest weights.
     largest_share
         Part of the sum of all weights that falls to the row, or group, with the most.
     zero_share
@@ -75,6 +79,7 @@ class WeightDiagnostics:
     pareto_k: float
     influential: tuple[InfluentialRow, ...]
     groups: int | None = None
+    expected_effective_n: float = math.inf
     bounded: bool = False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwis.diagnostics.balance import balance
-from kwis.diagnostics.bound import has_bounded_weights
+from kwis.diagnostics.bound import expected_effective_n, has_bounded_weights
 from kwis.diagnostics.local import local_mean_weight
 from kwis.diagnostics.records import PropensityReport, TargetDiagnostics
 from kwis.diagnostics.verdict import verdict
@@ -38,7 +38,8 @@ def target_diagnostics(
         Of the local mean weight, usually those of Kernel-WIS.
     """
     weighed = weigh(log, target) if sample is None else sample
-    weights = weight_diagnostics(weighed, bounded=has_bounded_weights(log, target))
+    expected = expected_effective_n(log, target)
+    weights = weight_diagnostics(weighed, bounded=has_bounded_weights(log, target), expected_effective_n=expected)
     reach = support(log, target)
     return TargetDiagnostics(
         target=target.name,

@@ -4,6 +4,7 @@
 what                                        with care         do not trust
 ==========================================  ================  =================
 effective number of rows, or of groups      below 200         below 50
+the same, expected from both distributions  below 200         below 50
 share of the largest row, or group          above 5 %         above 20 %
 Pareto k of the weights                     above 0.7         above 1
 target's probability beyond the log         above 0.1 %       above 5 %
@@ -99,6 +100,10 @@ def _weight_reasons(weights: WeightDiagnostics) -> Iterable[tuple[int, str]]:
     missed = _below(weights.effective_n, EFFECTIVE_N)
     sentence = f"only {int(weights.effective_n)} effective {draw}s of {drawn:,}, fewer than {EFFECTIVE_N[missed - 1]}"
     yield missed, sentence
+    lacking = _below(weights.expected_effective_n, EFFECTIVE_N)
+    if lacking > missed:
+        rare = "rare weights larger than any logged would leave"
+        yield lacking, f"{rare} only {int(weights.expected_effective_n)} effective {draw}s, fewer than {EFFECTIVE_N[lacking - 1]}"
     yield _above(weights.largest_share, LARGEST_SHARE), f"one {draw} carries {weights.largest_share:.0%} of the weight"
     tail = f"the largest weights have a heavy tail (Pareto k {weights.pareto_k:.2f}), so that errors may be larger than intervals say"
     yield _above(weights.pareto_k, PARETO_K), tail

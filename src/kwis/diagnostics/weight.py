@@ -19,13 +19,17 @@ from kwis.weights import WeightedSample, effective_size
 PROBABILITIES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
-def weight_diagnostics(sample: WeightedSample, *, most: int = 10, bounded: bool = False) -> WeightDiagnostics:
+def weight_diagnostics(
+    sample: WeightedSample, *, most: int = 10, bounded: bool = False, expected_effective_n: float = math.inf
+) -> WeightDiagnostics:
     """Spread of the weights, their mean, their tail, and the ``most`` influential rows.
 
     Parameters
     ----------
     bounded
         Whether the weights are known to have a bound, see :mod:`kwis.diagnostics.bound`.
+    expected_effective_n
+        What ``effective_n`` would be on average, where that is known.
     """
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
@@ -37,6 +41,7 @@ def weight_diagnostics(sample: WeightedSample, *, most: int = 10, bounded: bool 
         n=sample.n,
         groups=None if sample.group is None else draws.size,
         effective_n=effective_size(draws),
+        expected_effective_n=expected_effective_n,
         largest_share=float(draws.max()) / total if total > 0 else 0.0,
         zero_share=float(np.average(sample.weight == 0, weights=mass)),
         mean=mean,
