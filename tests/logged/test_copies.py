@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from kwis.copies import copies, with_copies_grouped
+from kwis.diagnostics import propensity_report
 from kwis.io.read import read_log
 from kwis.logged import LoggedBandit
 from kwis.outcome import predict_rewards
-from kwis.propensity import repair_propensities
+from kwis.propensity import estimate_propensities, repair_propensities
 
 
 def log_of(
@@ -112,3 +113,11 @@ def test_copies_are_never_split_over_folds():
 
 def test_right_propensities_of_a_log_three_times_over_are_kept():
     assert all(repair_propensities(log_of(seed=seed, rows=thrice)).kept for seed in range(6))
+
+
+def test_propensities_are_tested_and_estimated_with_copies_as_one_decision():
+    log = log_of(rows=thrice)
+    labels = copies(log)
+    folds = estimate_propensities(log).folds
+    assert all(len(np.unique(folds[labels == label])) == 1 for label in range(20))
+    assert propensity_report(log).p_value == propensity_report(with_copies_grouped(log)).p_value

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kwis import _validation as check
+from kwis.copies import with_copies_grouped
 from kwis.diagnostics.family import Family
 from kwis.diagnostics.locate import REST, located
 from kwis.diagnostics.null import Null, null_of
@@ -65,6 +66,7 @@ def propensity_report(
     """
     if log.propensity is None:
         raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
+    log = with_copies_grouped(log)
     names = [target.name for target in targets]
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
     log, targets, some = _manageable(log, targets)

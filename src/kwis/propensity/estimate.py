@@ -21,6 +21,7 @@ from kwis import _validation as check
 from kwis._sums import sum_of_others
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
+from kwis.copies import with_copies_grouped
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.calibrate import likeliest_exponent, to_power
@@ -95,6 +96,7 @@ def estimate_propensities(
     """
     generator = check.generator(rng)
     _refuse_too_little(log)
+    log = with_copies_grouped(log)
     lowest = 1 / len(log) if floor is None else check.positive(floor, "floor")
     if lowest >= 1 / log.n_actions:
         raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
