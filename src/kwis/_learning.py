@@ -10,6 +10,17 @@ from typing import Any
 from kwis.errors import InputError
 from kwis.typing import Floats
 
+ROWS_FOR_TREES = 500
+"""Boosted trees learn little from fewer rows that a smooth model does not, and memorise more."""
+TREES: dict[str, Any] = {
+    "max_iter": 60,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 12,
+    "min_samples_leaf": 30,
+    "l2_regularization": 1.0,
+    "early_stopping": False,
+}
+"""Boosted trees of a few hundred to many thousand rows: shallow, and few enough to be quick."""
 _ROWS_FOR_THREADS = 200_000  # below, boosted trees on a busy machine spend ten times longer waiting for each other
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._learning import fitting, weight_argument
+from kwis._learning import ROWS_FOR_TREES, TREES, fitting, weight_argument
 from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints, Seed
 
-_ROWS_FOR_TREES = 500
 _MOST_INDICATORS = 50  # rarer actions are told apart by none
 _MOST_SLOPES = 300
 
@@ -101,16 +100,8 @@ def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str
 
     slopes = features * min(n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
     models = {"ridge regression": Candidate(RidgeCV(alphas=np.logspace(-1, 4, 11)), slopes)}
-    if n >= _ROWS_FOR_TREES:
-        trees = HistGradientBoostingRegressor(
-            max_iter=60,
-            learning_rate=0.1,
-            max_leaf_nodes=12,
-            min_samples_leaf=30,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
-        )
+    if n >= ROWS_FOR_TREES:
+        trees = HistGradientBoostingRegressor(**TREES, random_state=seed)
         models["boosted trees"] = Candidate(trees)
     return models
 

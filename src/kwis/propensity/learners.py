@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kwis._learning import fitting, weight_argument
+from kwis._learning import ROWS_FOR_TREES, TREES, fitting, weight_argument
 from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.propensity.calibrate import Calibration, calibrated, calibrations
@@ -19,8 +19,6 @@ from kwis.propensity.choose import Chosen, Fitted, Splits, choose
 from kwis.propensity.material import Material
 from kwis.propensity.shrunk import Mask
 from kwis.typing import Floats, Ints
-
-_ROWS_FOR_TREES = 500  # boosted trees learn little from fewer rows that a smooth regression does not, and memorise more
 
 
 class Learner(Protocol):
@@ -43,7 +41,7 @@ def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str
     smooth = SmoothRegression.of(log, features, seed)
     if smooth is not None:
         learners["smooth regression"] = smooth
-    if len(log) >= _ROWS_FOR_TREES or smooth is None:
+    if len(log) >= ROWS_FOR_TREES or smooth is None:
         learners["boosted trees"] = Classifier(_trees(seed), log, features)
     return learners
 
@@ -51,15 +49,7 @@ def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str
 def _trees(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(
-        max_iter=60,
-        learning_rate=0.1,
-        max_leaf_nodes=12,
-        min_samples_leaf=30,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=seed,
-    )
+    return HistGradientBoostingClassifier(**TREES, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
