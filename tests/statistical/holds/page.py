@@ -53,8 +53,8 @@ make holds
 ```
 
 The truth is the mean over 400,000 contexts of the mean reward under each policy. Chance moves a share of 95 %, and one of 5 %, by up to 3
-points with 200 logs, 4 with 100 and 6 with 50. One surface of the test designs, that of the logs without propensities, was made easier after
-a first look at the errors of an earlier version, as nothing could be learnt of it from 1,000 rows.
+points with 200 logs, 4 with 100 and 6 with 50. One surface of the test designs, that of the logs without propensities, was made easier
+after a first look at the errors of an earlier version, as nothing could be learnt of it from 1,000 rows.
 
 ## What the columns mean
 
