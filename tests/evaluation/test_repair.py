@@ -132,7 +132,8 @@ def test_repair_that_was_asked_for_finds_no_fault_where_there_is_none():
     assert found.propensity.verdict.level == "trust"
     assert found.repair.p_value > 0.05
     assert not any("do not fit" in reason for reason in found.recommended["new"].why)
-    assert found.recommended["new"].row.verdict.reasons[0].startswith("propensities were repaired from the logged actions")
+    reasons = found.recommended["new"].row.verdict.reasons
+    assert any(reason.startswith("propensities were repaired from the logged actions") for reason in reasons)
 
 
 def many_actions(n: int, k: int, *, whole: bool) -> kwis.LoggedBandit:

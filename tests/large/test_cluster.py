@@ -90,12 +90,13 @@ def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
     expected = kernel_wis(folder, **asked)
     killed = []
 
+    client.wait_for_workers(2)
+    victims = client.run(os.getpid).values()  # asked before any is killed: a cluster that lacks a worker may not answer
+
     def kill_twice():
-        for done_before in (40, 120):
+        for done_before, victim in zip((40, 120), victims, strict=True):
             while len(told) < done_before:
                 time.sleep(0.01)
-            workers = client.run(os.getpid)
-            victim = min(workers.values())
             os.kill(victim, signal.SIGKILL)
             killed.append((victim, len(told)))
 
