@@ -7,9 +7,10 @@ What right propensities fix, tested on the whole log and in every region of :mod
   ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have been on offer;
 - where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of the time.
 
-The 5 % are measured on logs of 2,000 and 4,000 rows (``tests/diagnostics``). The mean of weights with a heavy tail falls short of 1 more
-often than normal theory says: with an effective sample size of a quarter of 2,000 rows, 7 % were called wrong. A region is one column's
-doing: propensities that are wrong only where two columns meet are found here only as far as either column shows it by itself.
+All of them together are judged by logs whose actions are drawn anew from the propensities (:mod:`kwis.diagnostics.redraw`): exact where the
+whole distribution is known and each row is a draw of its own. Elsewhere something is filled in, the probabilities of actions not taken or
+how far rows of a group share a draw, and the 5 % are approximate. A region is one column's doing: propensities that are wrong only where
+two columns meet are found here only as far as either column shows it by itself.
 
 A mean weight that fails alone speaks against its target as much as against the propensities, and against no other target.
 
