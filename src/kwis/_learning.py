@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from kwis.errors import InputError
@@ -37,15 +38,22 @@ def weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
     return {f"{prefix}sample_weight": weight}
 
 
+@cache
+def _thread_pools() -> Any:
+    """The thread pools of the libraries models use; looking for them reads the process's map of memory, so it is done once."""
+    import sklearn.ensemble  # noqa: F401 - loads the libraries that are looked for
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def fitting(model: Any, rows: int) -> Iterator[None]:
     """Circumstances in which to fit and predict: errors as ours, no chatter, and no more threads than the work is worth.
 
     Warnings are left out, as non-convergence shows in the held-out error.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1 if rows < _ROWS_FOR_THREADS else None), warnings.catch_warnings():
+    with _thread_pools().limit(limits=1 if rows < _ROWS_FOR_THREADS else None), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
