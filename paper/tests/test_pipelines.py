@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.bandwidth.criteria import usual_grid
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
 from kwis.intervals.student import model_error
@@ -30,6 +29,7 @@ from kwis_paper.beyond.columns import (
     REPAIRS,
     WEIGHTED,
 )
+from kwis_paper.beyond.criteria import choose_bandwidths, usual_grid
 from kwis_paper.beyond.intervals import student
 from kwis_paper.beyond.measures import Smoothness, divergence, nearest_rows
 from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
@@ -324,8 +324,17 @@ def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, wo
     key = next(iter(found["kernel-wis-shrunk"]))
     experiment = laboratory.experiment(cells[key])
     sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
-    slope = KernelWIS("slope", normalised=True).estimate(sample)
-    assert found["normalised-kernel-wis-slope"][key][1] == pytest.approx(slope.value)
+    for criterion, anchor in (("slope", None), ("plug-in", shared[key].value)):
+        bandwidth = choose_bandwidths(
+            sample.context,
+            sample.weight,
+            sample.reward,
+            criterion,
+            grid=np.append(usual_grid(sample.context), shared[key].value),
+            anchor=anchor,
+        )[0].value
+        estimate = KernelWIS(bandwidth, normalised=True).estimate(sample)
+        assert found[f"normalised-kernel-wis-{criterion}"][key][1] == pytest.approx(estimate.value)
     choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
     assert found["kernel-wis-shrunk"][key][1] == pytest.approx(KernelWIS(choice.value).estimate(sample).value)
     closest = np.abs(found["normalised-kernel-wis-best"][key] - experiment.expected).mean()

@@ -15,11 +15,11 @@ import math
 
 import numpy as np
 
-from kwis.bandwidth.criteria import estimate_path, usual_grid
 from kwis.kernels import RBF
 from kwis.smoothing import kernel_means
 from kwis.typing import Floats, Ints
 from kwis_paper.beyond.columns import AVERAGED
+from kwis_paper.beyond.criteria import estimate_path, usual_grid
 from kwis_paper.estimates import TestSetEstimates
 from kwis_paper.grid import Cell
 from kwis_paper.pairs import Pairs

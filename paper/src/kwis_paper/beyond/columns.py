@@ -20,6 +20,7 @@ LOGGED = "logged"
 REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), LOGGED: ()}
 """Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is known."""
 CRITERIA = ("slope", "plug-in")
+"""By which :mod:`kwis_paper.beyond.criteria` chooses a bandwidth."""
 
 MAIN_COLUMNS = (
     "direct-method",

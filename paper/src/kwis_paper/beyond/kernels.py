@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from kwis.bandwidth import select_bandwidth
-from kwis.bandwidth.criteria import choices, estimate_path, usual_grid
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.local import LocalSums
 from kwis.kernels import KERNELS
@@ -13,6 +12,7 @@ from kwis.smoothing import kernel_products
 from kwis.typing import Floats, Ints
 from kwis_paper import names
 from kwis_paper.beyond.columns import BEST, CRITERIA
+from kwis_paper.beyond.criteria import choices, estimate_path, usual_grid
 from kwis_paper.estimates import Influenced, TestSetEstimates, local_of
 from kwis_paper.grid import Cell
 from kwis_paper.pairs import Pairs

@@ -1,4 +1,4 @@
-"""Bandwidths chosen for the estimate: the path, both criteria against their twins, and the doors."""
+"""Bandwidths chosen for the estimate: the path, both criteria against their twins, and what is refused."""
 
 import math
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.bandwidth.criteria import choose_bandwidths, estimate_path
 from kwis.smoothing import kernel_products
-from tests.reference import criteria as twin
+from kwis_paper.beyond.columns import CRITERIA
+from kwis_paper.beyond.criteria import choose_bandwidths, estimate_path
+from paper.tests import criteria_twin as twin
 
 GRID = np.array([math.inf, 4.0, 2.0, 1.0, 0.5, 0.25])
 
@@ -70,23 +71,12 @@ def test_the_anchor_is_the_choice_of_the_cross_validation_unless_given():
     np.testing.assert_array_equal(by_itself.end_points, given.end_points)
 
 
-@pytest.mark.parametrize("criterion", ["slope", "plug-in"])
-@pytest.mark.parametrize("normalised", [False, True], ids=["plain", "normalised"])
-def test_kernel_wis_uses_the_criterion_it_is_given(criterion, normalised):
-    context, weight, reward = arrays(100, 1)
-    sample = kwis.WeightedSample(context=context, weight=weight[:, 0], reward=reward[:, 0])
-    estimate = kwis.KernelWIS(criterion, normalised=normalised).estimate(sample)
-    choice = choose_bandwidths(context, weight, reward, criterion, normalised=normalised)[0]
-    assert estimate.bandwidth == choice.value
-    assert estimate.value == kwis.KernelWIS(choice.value, normalised=normalised).estimate(sample).value
-    assert kwis.KernelWIS(criterion, normalised=normalised).held(sample).bandwidth == choice.value
-
-
 def test_equal_weights_leave_every_criterion_indifferent_to_the_estimate():
     context, _, reward = arrays(60, 1)
     sample = kwis.WeightedSample(context=context, weight=np.ones(60), reward=reward[:, 0])
-    for criterion in ("slope", "plug-in"):
-        assert kwis.KernelWIS(criterion, normalised=True).estimate(sample).value == pytest.approx(reward.mean(), rel=1e-12)
+    for criterion in CRITERIA:
+        choice = choose_bandwidths(context, sample.weight, sample.reward, criterion)[0]
+        assert kwis.KernelWIS(choice.value, normalised=True).estimate(sample).value == pytest.approx(reward.mean(), rel=1e-12)
 
 
 def refused(call):
@@ -103,6 +93,3 @@ def test_what_cannot_be_is_refused_in_a_sentence():
     assert (
         refused(lambda: choose_bandwidths(context, weight, reward, grid=[1.0, -1.0])) == "`grid` must be positive, got -1.0 for feature 1"
     )
-    sentence = '`per_feature` must be False unless `bandwidth` is "cv", got True'
-    assert refused(lambda: kwis.KernelWIS("slope", per_feature=True)) == sentence
-    assert refused(lambda: kwis.KernelWIS(per_feature="all")) == "`per_feature` must be True, False or \"shrunk\", got 'all'"

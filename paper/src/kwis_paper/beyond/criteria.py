@@ -8,6 +8,8 @@ inwards, with the covariances of its errors from the influence function, and one
 - ``plug-in``: smallest sum of variance and squared bias, the latter taken to be the squared difference to an anchor, the estimate at
   the bandwidth of the cross-validation. The chance in that difference counts as bias too, which keeps the choice near the anchor unless
   variance is to be saved.
+
+Neither does better than cross-validation on the suite, so the library does not offer them.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from kwis.smoothing import kernel_products
 from kwis.smoothing.geometry import Geometry
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 from kwis.weights import balanced, safe_ratio
+from kwis_paper.beyond.columns import CRITERIA
 
-CRITERIA = ("slope", "plug-in")
 _OCTAVES = np.arange(3.0, -2.01, -0.5)  # of the usual grid, around the typical distance between contexts
 
 
@@ -140,7 +142,7 @@ def choose_bandwidths(
     Parameters
     ----------
     criterion
-        ``"slope"`` or ``"plug-in"``, see :mod:`kwis.bandwidth.criteria`.
+        ``"slope"`` or ``"plug-in"``, as above.
     grid
         Bandwidths to choose from, infinity is always added; by default up to three octaves around the typical distance.
     anchor
