@@ -8,7 +8,7 @@ import pytest
 import kwis
 from kwis.smoothing import kernel_products
 from kwis_paper.beyond.columns import CRITERIA
-from kwis_paper.beyond.criteria import choose_bandwidths, estimate_path
+from kwis_paper.beyond.criteria import choose_bandwidth, estimate_path
 from paper.tests import criteria_twin as twin
 
 GRID = np.array([math.inf, 4.0, 2.0, 1.0, 0.5, 0.25])
@@ -50,23 +50,23 @@ def test_a_path_is_the_estimator_at_every_bandwidth(normalised, extra):
 @pytest.mark.parametrize("seed", range(4))
 def test_both_criteria_are_those_of_their_twins(seed):
     context, weight, reward = arrays(seed=seed)
-    narrow = choose_bandwidths(context, weight, reward, "slope", grid=GRID)
-    near = choose_bandwidths(context, weight, reward, "plug-in", grid=GRID, anchor=[2.0, math.inf, 0.5])
     for t, anchor in enumerate((2, 0, 4)):
+        sample = kwis.WeightedSample(context=context, weight=weight[:, t], reward=reward[:, t])
+        narrow = choose_bandwidth(sample, "slope", grid=GRID)
+        near = choose_bandwidth(sample, "plug-in", grid=GRID, anchor=GRID[anchor])
         values, influences, _ = by_estimator(context, weight[:, t], reward[:, t], True)
-        assert narrow[t].value == GRID[twin.slope(values, influences)]
+        assert narrow.value == GRID[twin.slope(values, influences)]
         place, errors = twin.plug_in(values, influences, anchor)
-        assert near[t].value == GRID[place]
-        np.testing.assert_allclose(near[t].end_scores, errors, rtol=1e-9)
-        assert near[t].score == pytest.approx(min(errors), rel=1e-9)
+        assert near.value == GRID[place]
+        np.testing.assert_allclose(near.end_scores, errors, rtol=1e-9)
+        assert near.score == pytest.approx(min(errors), rel=1e-9)
 
 
 def test_the_anchor_is_the_choice_of_the_cross_validation_unless_given():
     context, weight, reward = arrays(120, 1)
-    by_itself = choose_bandwidths(context, weight[:, 0], reward[:, 0], grid=GRID, rng=5)[0]
-    given = choose_bandwidths(
-        context, weight[:, 0], reward[:, 0], grid=GRID, anchor=kwis.select_bandwidth(context, weight[:, 0], rng=5).value
-    )[0]
+    sample = kwis.WeightedSample(context=context, weight=weight[:, 0], reward=reward[:, 0])
+    by_itself = choose_bandwidth(sample, grid=GRID)
+    given = choose_bandwidth(sample, grid=GRID, anchor=kwis.select_bandwidth(context, weight[:, 0]).value)
     assert by_itself.value == given.value
     np.testing.assert_array_equal(by_itself.end_points, given.end_points)
 
@@ -75,21 +75,22 @@ def test_equal_weights_leave_every_criterion_indifferent_to_the_estimate():
     context, _, reward = arrays(60, 1)
     sample = kwis.WeightedSample(context=context, weight=np.ones(60), reward=reward[:, 0])
     for criterion in CRITERIA:
-        choice = choose_bandwidths(context, sample.weight, sample.reward, criterion)[0]
+        choice = choose_bandwidth(sample, criterion)
         assert kwis.KernelWIS(choice.value, normalised=True).estimate(sample).value == pytest.approx(reward.mean(), rel=1e-12)
 
 
-def refused(call):
-    with pytest.raises(kwis.InputError) as caught:
-        call()
-    return str(caught.value)
+def test_groups_row_weights_and_categories_of_the_sample_count():
+    context, weight, reward = arrays(80, 1)
+    mixed = np.column_stack([context, np.arange(80) % 3])
+    more = {"mass": np.random.default_rng(1).uniform(0.5, 3, 80), "group": np.arange(80) // 4, "categorical": [2]}
+    sample = kwis.WeightedSample(context=mixed, weight=weight[:, 0], reward=reward[:, 0], **more)
+    choice = choose_bandwidth(sample, "slope", grid=GRID, normalised=False, kernel=kwis.Laplace)
+    errors = [kwis.KernelWIS(float(h), kernel=kwis.Laplace).estimate(sample).std_error for h in GRID]
+    np.testing.assert_allclose(choice.end_scores, np.square(errors), rtol=1e-9)
 
 
-def test_what_cannot_be_is_refused_in_a_sentence():
-    context, weight, reward = arrays()
-    assert refused(lambda: choose_bandwidths(context, weight, reward, "best")) == "`criterion` must be one of slope, plug-in, got 'best'"
-    sentence = "`reward` must have the shape of `weight`, got (80, 2) and (80, 3)"
-    assert refused(lambda: choose_bandwidths(context, weight, reward[:, :2])) == sentence
-    assert (
-        refused(lambda: choose_bandwidths(context, weight, reward, grid=[1.0, -1.0])) == "`grid` must be positive, got -1.0 for feature 1"
-    )
+def test_an_unknown_criterion_is_refused_in_a_sentence():
+    context, weight, reward = arrays(20, 1)
+    sample = kwis.WeightedSample(context=context, weight=weight[:, 0], reward=reward[:, 0])
+    with pytest.raises(kwis.InputError, match=r"`criterion` must be one of slope, plug-in, got 'best'"):
+        choose_bandwidth(sample, "best")

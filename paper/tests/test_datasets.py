@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.catalogue import SPECS, default_faulty
 from kwis_paper.datasets import load, verify
 from kwis_paper.encoding import MISSING, Levels, Numbers, Table, encode, label_codes

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper import published
 from kwis_paper.datasets import load
 from kwis_paper.grid import bucket, cells, dataset_cells, settings_of

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sklearn.datasets._openml as openml
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.catalogue import SPECS
 from kwis_paper.datasets import load, verify
 from kwis_paper.encoding import Feature, Levels, Table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.contents import FIGURES, TABLES, contents
 from kwis_paper.figures import all_figures
 from kwis_paper.grid import SETTINGS

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis import DirectMethod, DoublyRobust, KernelWIS, PredictedSample, WeightedSample
 from kwis.bandwidth.shrunk import select_shrunk
-from kwis.estimators import DirectMethod, DoublyRobust, KernelWIS
 from kwis.intervals.student import model_error
-from kwis.outcome import PredictedSample
 from kwis.propensity.repair import fit_repair
 from kwis.propensity.repair_logged import fit_repair_logged
-from kwis.weights import WeightedSample
 from kwis_paper import archive
 from kwis_paper.beyond import rule
 from kwis_paper.beyond.averaged import held_out_errors, shares
@@ -22,6 +20,7 @@ from kwis_paper.beyond.columns import (
     ABLATION_COLUMNS,
     AVERAGED,
     BANDWIDTH_COLUMNS,
+    CRITERIA,
     KERNEL_COLUMNS,
     MAIN_COLUMNS,
     PARTS,
@@ -29,7 +28,7 @@ from kwis_paper.beyond.columns import (
     REPAIRS,
     WEIGHTED,
 )
-from kwis_paper.beyond.criteria import choose_bandwidths, usual_grid
+from kwis_paper.beyond.criteria import choose_bandwidth, usual_grid
 from kwis_paper.beyond.intervals import student
 from kwis_paper.beyond.measures import Smoothness, divergence, nearest_rows
 from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
@@ -324,16 +323,9 @@ def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, wo
     key = next(iter(found["kernel-wis-shrunk"]))
     experiment = laboratory.experiment(cells[key])
     sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
-    for criterion, anchor in (("slope", None), ("plug-in", shared[key].value)):
-        bandwidth = choose_bandwidths(
-            sample.context,
-            sample.weight,
-            sample.reward,
-            criterion,
-            grid=np.append(usual_grid(sample.context), shared[key].value),
-            anchor=anchor,
-        )[0].value
-        estimate = KernelWIS(bandwidth, normalised=True).estimate(sample)
+    for criterion in CRITERIA:
+        choice = choose_bandwidth(sample, criterion, anchor=float(shared[key].value[0]))
+        estimate = KernelWIS(choice.value, normalised=True).estimate(sample)
         assert found[f"normalised-kernel-wis-{criterion}"][key][1] == pytest.approx(estimate.value)
     choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
     assert found["kernel-wis-shrunk"][key][1] == pytest.approx(KernelWIS(choice.value).estimate(sample).value)

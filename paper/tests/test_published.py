@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper import published
 from kwis_paper.grid import cells
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper import vae
 from kwis_paper.datasets import load
 from kwis_paper.optimise import Parameters

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper import stages
 from kwis_paper.catalogue import PAPER_DATASETS

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.estimates import TestSetEstimates
 from kwis_paper.records import CellFacts, StoredBandwidth
 from kwis_paper.simulate import Design

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper import archive, published
 from kwis_paper.agreement import checks, incomplete
 from kwis_paper.catalogue import PAPER_DATASETS

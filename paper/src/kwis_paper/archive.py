@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper.compact import (
     Record,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kwis.errors import InputError
+from kwis import InputError
 
 FaultySets = tuple[tuple[int, ...], ...]
 

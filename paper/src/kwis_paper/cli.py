@@ -127,7 +127,7 @@ def tables(
 ) -> None:
     """Write every table, each number beside the published one, as CSV, Markdown and LaTeX."""
     with clear_errors():
-        from kwis.errors import InputError
+        from kwis import InputError
         from kwis_paper.beyond.tables import further_tables
         from kwis_paper.tables import WRITERS, all_tables, write_all
 
@@ -248,7 +248,7 @@ def _run(task: Task, parts: tuple[str, ...], store: Path) -> Summary:
 def _show_status(task: Task, store: Path) -> int:
     from rich.table import Table
 
-    from kwis.errors import InputError
+    from kwis import InputError
     from kwis_paper.status import status as state_of
     from kwis_paper.store import Store
 
@@ -270,7 +270,7 @@ def _show_status(task: Task, store: Path) -> int:
 
 
 def _results(source: Path | None) -> Results:
-    from kwis.errors import InputError
+    from kwis import InputError
     from kwis_paper import archive
 
     chosen = source or next((path for path in (STORE, RESULTS) if path.exists()), None)

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.records import Measure
 from kwis_paper.results import Covered, Results, Spanned
 from kwis_paper.store import LEVELS

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kwis import InputError
 from kwis import _validation as check
-from kwis.errors import InputError
 from kwis.typing import Floats, Ints
 from kwis_paper import sources
 from kwis_paper.catalogue import DatasetSpec, FaultySets, default_faulty, spec_of

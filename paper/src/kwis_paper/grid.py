@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper import names
 from kwis_paper.catalogue import PAPER_DATASETS, SPECS, FaultySets
 from kwis_paper.further import FURTHER, further_roles

@@ -44,7 +44,7 @@ def task_of(
 
 def kind_of(name: str | None) -> str | None:
     """Kind of bandwidth that ``warm`` and ``plain`` stand for."""
-    from kwis.errors import InputError
+    from kwis import InputError
 
     if name is not None and name not in KINDS:
         raise InputError(f"`per-feature` must be {' or '.join(KINDS)}, got {name!r}")
@@ -53,7 +53,7 @@ def kind_of(name: str | None) -> str | None:
 
 def parts_of(names: str | None) -> tuple[str, ...]:
     """Parts of the pipelines that were named, in the order they are run."""
-    from kwis.errors import InputError
+    from kwis import InputError
     from kwis_paper.beyond.columns import PARTS
 
     wanted = tuple(PARTS) if names == "all" else _split([] if names is None else [names])

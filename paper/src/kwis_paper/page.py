@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.report.markup import Markup, element, joined
 from kwis_paper import expected, layout
 from kwis_paper.agreement import Check, checks, incomplete

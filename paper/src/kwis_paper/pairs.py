@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from kwis import RBF
 from kwis.estimators.local import LocalSums, whole_sums
-from kwis.kernels import RBF
 from kwis.smoothing import kernel_products
 from kwis.smoothing.geometry import Geometry, squared_distances
 from kwis.smoothing.threads import each_block, row_blocks

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper.beyond.columns import PIPELINES
 from kwis_paper.records import CellFacts, Measure, StoredEstimate

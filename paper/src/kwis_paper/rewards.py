@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.typing import Floats, Ints
 from kwis_paper.vae import Autoencoder
 

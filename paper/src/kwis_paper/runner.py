@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TextIO
 
-from kwis.errors import InputError
+from kwis import InputError, WeightedSample
 from kwis.estimators import Estimator
 from kwis.smoothing.threads import default_threads, engine
 from kwis.typing import Bandwidth
-from kwis.weights import WeightedSample
 from kwis_paper import stages
 from kwis_paper.catalogue import DatasetSpec
 from kwis_paper.datasets import Dataset, load

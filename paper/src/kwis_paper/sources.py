@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis_paper.encoding import Feature, Levels, Numbers, Table
 
 TARGET = "target"

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.bandwidth import select_bandwidth, select_bandwidths
+from kwis import BandwidthChoice, WeightedSample, select_bandwidth, select_bandwidths
 from kwis.bandwidth.scale import default_starts, typical_distance
 from kwis.estimators import Estimator
 from kwis.estimators.state_wis import state_codes, sums_by_state
-from kwis.results import BandwidthChoice
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats
-from kwis.weights import WeightedSample
 from kwis_paper import names
 from kwis_paper.estimates import (
     PER_FEATURE,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kwis.errors import InputError
+from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper.estimates import TestSetEstimates
 from kwis_paper.records import CellFacts, Measure, PipelineResults, StoredBandwidth, StoredEstimate

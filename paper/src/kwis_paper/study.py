@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from kwis.bandwidth import select_bandwidth
-from kwis.errors import InputError
+from kwis import InputError, select_bandwidth
 from kwis_paper.catalogue import SPECS
 from kwis_paper.datasets import load
 from kwis_paper.grid import ALL_SETTINGS, Cell, cells

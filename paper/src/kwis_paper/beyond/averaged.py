@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from kwis.kernels import RBF
+from kwis import RBF
 from kwis.smoothing import kernel_means
 from kwis.typing import Floats, Ints
 from kwis_paper.beyond.columns import AVERAGED

@@ -16,21 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from kwis import _validation as check
-from kwis.bandwidth.many import select_bandwidths
+from kwis import RBF, BandwidthChoice, InputError, Kernel, KernelWIS, WeightedSample
 from kwis.bandwidth.scale import typical_distance
-from kwis.errors import InputError
 from kwis.estimators.influence import draw_sums
 from kwis.estimators.local import LocalSums, whole_sums
-from kwis.kernels import RBF, Kernel, as_kernel
-from kwis.results import BandwidthChoice
-from kwis.smoothing import kernel_products
 from kwis.smoothing.geometry import Geometry
-from kwis.typing import ArrayLike, Floats, Ints, Seed
+from kwis.typing import Floats, Ints
 from kwis.weights import balanced, safe_ratio
 from kwis_paper.beyond.columns import CRITERIA
 
@@ -121,23 +115,16 @@ def squared_error(path: EstimatePath, anchor: Ints | int = 0) -> Floats:
     return path.variance + np.square(path.value - at)
 
 
-def choose_bandwidths(
-    context: ArrayLike,
-    weight: ArrayLike,
-    reward: ArrayLike,
+def choose_bandwidth(
+    sample: WeightedSample,
     criterion: str = "plug-in",
     *,
-    grid: ArrayLike | None = None,
-    anchor: ArrayLike | None = None,
+    grid: Floats | None = None,
+    anchor: float | None = None,
     normalised: bool = True,
-    kernel: Kernel | str = RBF,
-    categorical: Iterable[int] | int = (),
-    group: Any = None,
-    mass: ArrayLike | None = None,
-    folds: Any = 5,
-    rng: Seed = 0,
-) -> tuple[BandwidthChoice, ...]:
-    """Bandwidths for the estimate, one per column of ``weight`` and ``reward`` (n, T), from kernel sums common to all.
+    kernel: Kernel = RBF,
+) -> BandwidthChoice:
+    """The bandwidth of Kernel-WIS that a criterion chooses on a sample.
 
     Parameters
     ----------
@@ -146,34 +133,29 @@ def choose_bandwidths(
     grid
         Bandwidths to choose from, infinity is always added; by default up to three octaves around the typical distance.
     anchor
-        One bandwidth per column that the plug-in takes to be free of bias; None: selected by cross-validation of the weights.
+        The bandwidth that the plug-in takes to be free of bias; None: selected by cross-validation of the weights.
 
     Returns
     -------
-    tuple of BandwidthChoice
+    BandwidthChoice
         ``score`` is the estimated squared error of the estimate, and ``end_points`` the grid.
     """
-    contexts = check.contexts(context)
-    n = contexts.shape[0]
-    weights, rewards = check.weight_columns(_two(weight), "weight", n), check.real_array(_two(reward), "reward", 2, columns="T")
-    if rewards.shape != weights.shape:
-        raise InputError(f"`reward` must have the shape of `weight`, got {rewards.shape} and {weights.shape}")
-    columns, profile = check.categorical_columns(categorical, contexts), as_kernel(kernel)
-    check.one_of(criterion, "criterion", CRITERIA)
-    labels = None if group is None else check.labels(group, "group", n)
-    masses = None if mass is None else check.masses(mass, n)
-    points = usual_grid(contexts, columns) if grid is None else check.bandwidth(grid, np.size(grid), "grid")
-    anchors: Floats = np.empty(0)
-    if criterion == "plug-in":
-        how: dict[str, Any] = {"folds": folds, "kernel": profile, "categorical": columns, "group": group, "mass": masses, "rng": rng}
-        anchors = _anchors(anchor, weights, lambda: select_bandwidths(contexts, weights, **how))
-    bandwidths = np.unique(np.concatenate([np.atleast_1d(points), anchors, [np.inf]]))
-
-    def sums_at(h: float) -> LocalSums:
-        return lambda vectors: kernel_products(contexts, h, profile, columns, vectors)
-
-    path = estimate_path(weights, rewards, bandwidths, sums_at, normalised=normalised, mass=masses, group=labels)
-    return choices(path, criterion, anchors)
+    if criterion not in CRITERIA:
+        raise InputError(f"`criterion` must be one of {', '.join(CRITERIA)}, got {criterion!r}")
+    points = usual_grid(sample.context, sample.categorical) if grid is None else grid
+    if criterion == "plug-in" and anchor is None:
+        anchor = float(KernelWIS(kernel=kernel).choose(sample).value)
+    anchors = np.array([] if anchor is None else [anchor])
+    path = estimate_path(
+        sample.weight[:, None],
+        sample.reward[:, None],
+        np.unique(np.concatenate([points, anchors, [np.inf]])),
+        lambda h: KernelWIS(h, kernel=kernel).sums(sample),
+        normalised=normalised,
+        mass=sample.mass,
+        group=sample.group,
+    )
+    return choices(path, criterion, anchors)[0]
 
 
 def usual_grid(contexts: Floats, categorical: Iterable[int] = ()) -> Floats:
@@ -190,21 +172,9 @@ def choices(path: EstimatePath, criterion: str, anchors: Floats) -> tuple[Bandwi
         BandwidthChoice(
             value=float(path.bandwidths[g]),
             score=float(errors[g, t]),
-            end_points=check.read_only(path.bandwidths),
-            end_scores=check.read_only(errors[:, t]),
+            end_points=path.bandwidths,
+            end_scores=errors[:, t],
             evaluations=path.bandwidths.size,
         )
         for t, g in enumerate(picked)
     )
-
-
-def _anchors(anchor: Any, weights: Floats, select: Callable[[], tuple[BandwidthChoice, ...]]) -> Floats:
-    if anchor is None:
-        return np.array([float(choice.value) for choice in select()])
-    given = np.atleast_1d(check.bandwidth(anchor, weights.shape[1], "anchor"))
-    return np.broadcast_to(given, weights.shape[1])
-
-
-def _two(value: Any) -> Any:
-    array = np.asarray(value)
-    return array[:, None] if array.ndim == 1 else array

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kwis.estimators import VIS
-from kwis.intervals import EmpiricalBernstein, IntervalMethod, LogarithmicSmoothing
+from kwis import VIS, EmpiricalBernstein, LogarithmicSmoothing, WeightedSample
+from kwis.intervals import IntervalMethod
 from kwis.intervals.student import LONGEST_ARM, bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends
 from kwis.typing import Floats
-from kwis.weights import WeightedSample
 from kwis_paper.estimates import Influenced
 from kwis_paper.store import LEVELS
 

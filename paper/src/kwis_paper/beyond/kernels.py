@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kwis.bandwidth import select_bandwidth
+from kwis import select_bandwidth
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.local import LocalSums
 from kwis.kernels import KERNELS

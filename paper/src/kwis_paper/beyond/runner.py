@@ -13,7 +13,7 @@ from typing import TextIO
 
 import numpy as np
 
-from kwis.bandwidth import select_bandwidths
+from kwis import select_bandwidths
 from kwis.smoothing.threads import default_threads, engine
 from kwis.typing import Floats, Ints
 from kwis_paper import stages

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from kwis.errors import InputError
+from kwis import InputError
 
 CAPTIONS = {
     "overall": "Mean absolute error of every estimator",
