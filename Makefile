@@ -37,6 +37,12 @@ $(VENV)/.installed-core: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# The tests are of both packages, the library and the paper's experiments.
+$(VENV)/.installed-dev: pyproject.toml paper/pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]" --editable ./paper
+	@touch $@
+
 $(VENV)/.installed-%: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"

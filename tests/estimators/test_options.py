@@ -24,7 +24,11 @@ def refused(call):
         (-1.5, "`bandwidth` must be positive, got -1.5"),
         (np.nan, "`bandwidth` must be positive, got nan"),
         ([1.0, 0.0], "`bandwidth` must be positive, got 0.0 for feature 1"),
-        ("best", "`bandwidth` must be positive numbers or one of cv, slope, plug-in, got 'best'"),
+        ("best", "`bandwidth` must be positive numbers or \"cv\", got 'best'"),
+        (
+            "slope",
+            "`bandwidth` must be positive numbers or \"cv\", got 'slope'; the package kwis-paper has it, in kwis_paper.beyond.criteria",
+        ),
     ],
 )
 def test_a_bandwidth_that_cannot_be_is_refused_at_once(bandwidth, sentence):
@@ -36,8 +40,12 @@ def test_a_bandwidth_of_the_wrong_length_is_refused_when_the_sample_is_known():
     assert refused(lambda: kwis.KernelWIS([1.0, 2.0, 3.0]).estimate(some_sample())) == sentence
 
 
+def test_an_unknown_kind_of_bandwidths_is_refused():
+    assert refused(lambda: kwis.KernelWIS(per_feature="all")) == "`per_feature` must be True, False or \"shrunk\", got 'all'"
+
+
 def test_bandwidths_that_are_no_numbers_are_refused():
-    assert refused(lambda: kwis.KernelWIS(None)) == "`bandwidth` must be positive numbers or one of cv, slope, plug-in, got None"
+    assert refused(lambda: kwis.KernelWIS(None)) == '`bandwidth` must be positive numbers or "cv", got None'
     assert refused(lambda: kwis.KernelWIS([[1.0]])).startswith("`bandwidth` must be one number or one per feature")
 
 

@@ -125,7 +125,7 @@ def test_segments_of_one_group_each_are_named_as_such():
         kwis.evaluate(log, "p", by="user")
 
 
-def test_few_groups_are_enough_for_every_criterion():
+def test_few_groups_are_enough_to_select_a_bandwidth():
     n = 90
     rng = np.random.default_rng(2)
     table = {
@@ -137,6 +137,5 @@ def test_few_groups_are_enough_for_every_criterion():
         "user": np.arange(n) % 3,
     }
     log = kwis.read_log(table, reward="reward", propensity="p", context=["x"], group="user")
-    for bandwidth in ("cv", "plug-in"):
-        evaluation = kwis.evaluate(log, "q", estimators=[kwis.KernelWIS(bandwidth, normalised=True)], repair="never")
-        assert math.isfinite(evaluation.recommendation().row.estimate.value)
+    evaluation = kwis.evaluate(log, "q", estimators=[kwis.KernelWIS(normalised=True)], repair="never")
+    assert math.isfinite(evaluation.recommendation().row.estimate.value)

@@ -1,4 +1,4 @@
-"""The ``kwis`` command."""
+"""The ``kwis`` command: the library's own commands here, those of other packages through :mod:`kwis.cli.plugins`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Annotated
 
 import typer
 
-from kwis.cli import check, compare, demo, evaluate, paper
+from kwis.cli import check, compare, demo, evaluate
+from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, say
 
 app = typer.Typer(
     name="kwis",
+    cls=Commands,
     help="How good would another policy have been on the decisions already logged?",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -44,7 +46,6 @@ app.command(epilog=_ending(evaluate.EXAMPLES))(evaluate.evaluate)
 app.command(epilog=_ending(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_ending(check.EXAMPLES))(check.check)
 app.command(epilog=_ending(demo.EXAMPLES))(demo.demo)
-app.add_typer(paper.app, name="paper")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

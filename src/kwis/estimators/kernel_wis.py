@@ -17,7 +17,8 @@ from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
-SELECTIONS = ("cv", "slope", "plug-in")
+CV = "cv"
+_MOVED = ("slope", "plug-in")  # former names, which have to be refused with a hint for one release
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,8 @@ class KernelWIS:
     Parameters
     ----------
     bandwidth
-        A number, one per feature (an infinite entry drops that feature), or how to select it on the sample: ``"cv"`` by cross-validation
-        of the weights, see :func:`kwis.select_bandwidth`; ``"slope"`` or ``"plug-in"`` for the sake of the estimate itself, see
-        :mod:`kwis.bandwidth.criteria`.
+        A number, one per feature (an infinite entry drops that feature), or ``"cv"``: selected on the sample by cross-validation of the
+        weights, see :func:`kwis.select_bandwidth`.
     kernel
         A :class:`kwis.Kernel` or the name of one.
     normalised
@@ -43,7 +43,7 @@ class KernelWIS:
         and their seed.
     """
 
-    bandwidth: Any = "cv"
+    bandwidth: Any = CV
     _: KW_ONLY
     kernel: Kernel = RBF
     per_feature: bool | Literal["shrunk"] = False
@@ -55,12 +55,12 @@ class KernelWIS:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
         if self.per_feature not in (False, True, "shrunk"):
             raise InputError(f'`per_feature` must be True, False or "shrunk", got {self.per_feature!r}')
-        if isinstance(self.bandwidth, str) and self.bandwidth in SELECTIONS:
-            if self.per_feature and self.bandwidth != "cv":
-                raise InputError(f'`per_feature` must be False unless `bandwidth` is "cv", got {self.per_feature!r}')
+        if isinstance(self.bandwidth, str) and self.bandwidth == CV:
             return
         if np.asarray(self.bandwidth).dtype.kind not in "iuf":
-            raise InputError(f"`bandwidth` must be positive numbers or one of {', '.join(SELECTIONS)}, got {self.bandwidth!r}")
+            moved = isinstance(self.bandwidth, str) and self.bandwidth in _MOVED
+            hint = "; the package kwis-paper has it, in kwis_paper.beyond.criteria" if moved else ""
+            raise InputError(f'`bandwidth` must be positive numbers or "{CV}", got {self.bandwidth!r}{hint}')
         checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
         object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
 
@@ -116,11 +116,6 @@ class KernelWIS:
             "mass": sample.mass,
             "rng": self.rng,
         }
-        if self.bandwidth != "cv":
-            from kwis.bandwidth.criteria import choose_bandwidths
-
-            arrays = sample.context, sample.weight, sample.reward
-            return choose_bandwidths(*arrays, self.bandwidth, normalised=self.normalised, **shared)[0]
         if self.per_feature == "shrunk":
             from kwis.bandwidth.shrunk import select_shrunk
 

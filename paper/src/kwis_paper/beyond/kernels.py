@@ -1,0 +1,73 @@
+"""Kernel-WIS with other kernels, and with bandwidths chosen otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwis import select_bandwidth
+from kwis.bandwidth.shrunk import select_shrunk
+from kwis.estimators.local import LocalSums
+from kwis.kernels import KERNELS
+from kwis.smoothing import kernel_products
+from kwis.typing import Floats, Ints
+from kwis_paper import names
+from kwis_paper.beyond.columns import BEST, CRITERIA
+from kwis_paper.beyond.criteria import choices, estimate_path, usual_grid
+from kwis_paper.estimates import Influenced, TestSetEstimates, local_of
+from kwis_paper.grid import Cell
+from kwis_paper.pairs import Pairs
+from kwis_paper.simulate import Experiment, Laboratory
+
+KERNEL_ROWS = 1000
+Estimates = dict[str, TestSetEstimates]
+
+
+def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float) -> Estimates:
+    """Estimates by every criterion, which looks at each test set as a user's log, and with the shrunk bandwidth of the training log."""
+    experiment = laboratory.experiment(cell)
+    bandwidths = np.unique(np.append(usual_grid(experiment.context), [shared, np.inf]))
+    path = estimate_path(experiment.weight, experiment.reward, bandwidths, pairs.sums)
+    error = np.sqrt(path.variance)
+    anchors = np.full(experiment.weight.shape[1], shared)
+    columns = np.arange(experiment.weight.shape[1])
+    found: Estimates = {}
+    for rule in CRITERIA:
+        places = np.array([int(np.argmax(path.bandwidths == choice.value)) for choice in choices(path, rule, anchors)])
+        found[f"normalised-kernel-wis-{rule}"] = TestSetEstimates(value=path.value[places, columns], std_error=error[places, columns])
+    best = int(np.argmin(np.abs(path.value - experiment.expected).mean(axis=1)))
+    found[f"normalised-kernel-wis-{BEST}"] = TestSetEstimates(value=path.value[best], std_error=error[best])
+    choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
+    plain, normalised = _both(experiment, pairs.sums(_one_if_alike(np.asarray(choice.value))))
+    return found | {"kernel-wis-shrunk": plain.estimates, "normalised-kernel-wis-shrunk": normalised.estimates}
+
+
+def by_kernel(laboratory: Laboratory, cell: Cell) -> Estimates:
+    """Plain and normalised estimates with every kernel, its bandwidth chosen by cross-validation on some rows of the training log."""
+    experiment = laboratory.experiment(cell)
+    rows = _some_rows(laboratory)
+    context, weight, folds = experiment.train_context[rows], experiment.train_weight[rows], laboratory.fold_labels[rows]
+    found: Estimates = {}
+    for name in KERNELS:
+        choice = select_bandwidth(context, weight, folds=folds, kernel=name)
+        plain, normalised = _both(experiment, _sums(experiment, float(choice.value), name))
+        found |= {f"kernel-wis-{name}": plain.estimates, f"normalised-kernel-wis-{name}": normalised.estimates}
+    return found
+
+
+def _some_rows(laboratory: Laboratory) -> Ints:
+    """Training rows that bandwidths of all kernels are chosen on: those without compiled sums are slow."""
+    n = laboratory.rows[0].size
+    return np.sort(names.stream(laboratory.dataset.name, "kernel-rows").permutation(n)[:KERNEL_ROWS])
+
+
+def _both(experiment: Experiment, sums: LocalSums) -> tuple[Influenced, Influenced]:
+    return local_of(experiment.weight, [experiment.reward], sums)[0]
+
+
+def _one_if_alike(bandwidth: Floats) -> Floats:
+    """One number where all features share it, which is quicker to sum with."""
+    return bandwidth[:1] if (bandwidth == bandwidth[0]).all() else bandwidth
+
+
+def _sums(experiment: Experiment, bandwidth: float, kernel: str) -> LocalSums:
+    return lambda vectors: kernel_products(experiment.context, bandwidth, KERNELS[kernel], (), vectors)

@@ -1,0 +1,88 @@
+"""From the options of ``kwis paper run`` and ``status`` to a task of the runner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kwis_paper.grid import Cell
+    from kwis_paper.runner import Task
+
+KINDS = {"warm": "per-feature", "plain": "per-feature-plain"}
+
+
+def task_of(
+    dataset: list[str] | None,
+    setting: list[str] | None,
+    label: str | None,
+    left_out: bool,
+    replicates: int,
+    kind: str | None,
+    sample: int,
+    estimators: list[str],
+    jobs: int | None,
+) -> Task:
+    """The task that the options ask for; wrong names are refused before anything is opened."""
+    from kwis_paper.catalogue import PAPER_DATASETS
+    from kwis_paper.grid import SETTINGS
+    from kwis_paper.runner import Task, estimator_from
+
+    datasets, settings = _split(dataset) or PAPER_DATASETS, _split(setting) or SETTINGS
+    cells = _cells(datasets, settings, label)
+    return Task(
+        datasets=datasets,
+        settings=settings,
+        label=label,
+        left_out=left_out,
+        extra=tuple(estimator_from(path) for path in estimators),
+        replicates=replicates,
+        per_feature=kind,
+        only=_sampled(cells, sample) if kind == KINDS["plain"] and sample else None,
+        threads=jobs,
+    )
+
+
+def kind_of(name: str | None) -> str | None:
+    """Kind of bandwidth that ``warm`` and ``plain`` stand for."""
+    from kwis import InputError
+
+    if name is not None and name not in KINDS:
+        raise InputError(f"`per-feature` must be {' or '.join(KINDS)}, got {name!r}")
+    return None if name is None else KINDS[name]
+
+
+def parts_of(names: str | None) -> tuple[str, ...]:
+    """Parts of the pipelines that were named, in the order they are run."""
+    from kwis import InputError
+    from kwis_paper.beyond.columns import PARTS
+
+    wanted = tuple(PARTS) if names == "all" else _split([] if names is None else [names])
+    unknown = [name for name in wanted if name not in PARTS]
+    if unknown:
+        raise InputError(f"`pipelines` must be all or among {', '.join(PARTS)}, got {unknown[0]!r}")
+    return tuple(name for name in PARTS if name in wanted)
+
+
+def _split(values: list[str] | None) -> tuple[str, ...]:
+    """Repeated options and lists separated by commas, alike."""
+    return tuple(part.strip() for value in values or [] for part in value.split(",") if part.strip())
+
+
+def _cells(datasets: tuple[str, ...], settings: tuple[str, ...], label: str | None) -> list[Cell]:
+    """Cells of a task; a wrong name is refused here, before anything is opened."""
+    from kwis_paper.catalogue import spec_of
+    from kwis_paper.datasets import load
+    from kwis_paper.grid import dataset_cells
+
+    known = [load(name, label=label) if label is not None else spec_of(name) for name in datasets]
+    return [cell for one in known for cell in dataset_cells(one.name, one.faulty, settings)]
+
+
+def _sampled(cells: list[Cell], count: int) -> frozenset[str]:
+    from kwis_paper.sample import BANDWIDTH_SETTINGS, stratified
+
+    rows: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.setting in BANDWIDTH_SETTINGS and not cell.left_out:
+            rows.setdefault((cell.dataset, cell.setting), []).append(cell)
+    return frozenset(key for members in rows.values() for key in stratified(members, count))

@@ -1,0 +1,164 @@
+"""What is done to a cell: choose its bandwidths, estimate, bootstrap. Arrays in, records out; nothing here is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis import BandwidthChoice, WeightedSample, select_bandwidth, select_bandwidths
+from kwis.bandwidth.scale import default_starts, typical_distance
+from kwis.estimators import Estimator
+from kwis.estimators.state_wis import state_codes, sums_by_state
+from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.threads import each_block, row_blocks
+from kwis.typing import Bandwidth, Floats
+from kwis_paper import names
+from kwis_paper.estimates import (
+    PER_FEATURE,
+    PLAIN,
+    SHARED,
+    TestSetEstimates,
+    local_estimates,
+    plain_estimates,
+    resampled_local,
+    resampled_plain,
+)
+from kwis_paper.grid import Cell
+from kwis_paper.pairs import Pairs
+from kwis_paper.records import StoredBandwidth
+from kwis_paper.simulate import Experiment, Laboratory
+from kwis_paper.store import LEVELS
+
+SHARED_KIND = "shared"
+# One start at the shared optimum: further ones cost as much again and rarely end lower.
+WARM_KIND = "per-feature"
+WARM_EVALUATIONS = 60
+PLAIN_KIND = "per-feature-plain"
+PLAIN_EVALUATIONS = 600  # of all starts together
+_REPLICATES_PER_BLOCK = 25  # bounds memory: test sets times this many columns at once, in every thread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """Bandwidths of a batch of cells, and the errors of cells that have none."""
+
+    bandwidths: tuple[StoredBandwidth, ...]
+    errors: Mapping[str, str]
+
+
+class Sums:
+    """Sums over neighbouring test rows, which the cells of a dataset share."""
+
+    def __init__(self, context: Floats) -> None:
+        self.states = sums_by_state(state_codes(context))
+        self.pairs = Pairs(context)
+
+    def estimates(self, experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
+        """Plain and normalised Kernel-WIS."""
+        return local_estimates(experiment.weight, experiment.reward, self.pairs.sums(bandwidth))
+
+
+def choose_shared(laboratory: Laboratory, cells: Sequence[Cell]) -> Chosen:
+    """Shared bandwidths of many cells from the same passes over the training contexts."""
+    weights = laboratory.train_weights(cells)
+    errors = {cell.key: error for cell, column in zip(cells, weights.T, strict=True) if (error := _unusable(column))}
+    usable = [number for number, cell in enumerate(cells) if cell.key not in errors]
+    if not usable:
+        return Chosen((), errors)
+    choices = select_bandwidths(laboratory.train_context, weights[:, usable], folds=laboratory.fold_labels)
+    stored = (_stored(cells[number], SHARED_KIND, choice) for number, choice in zip(usable, choices, strict=True))
+    return Chosen(tuple(stored), errors)
+
+
+def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: float) -> StoredBandwidth:
+    """One bandwidth per feature.
+
+    ``per-feature`` starts once, at the shared optimum, and is capped; ``per-feature-plain`` is the paper's Algorithm 1 from plain starts.
+    """
+    context, weight = laboratory.train_context, laboratory.weight(cell, 0)
+    starts = default_starts(typical_distance(Geometry.of(context, ())))
+    cap = PLAIN_EVALUATIONS // starts.size
+    if kind == WARM_KIND:
+        # An infinite bandwidth is no place to start from: the widest plain start stands in for it.
+        starts, cap = np.atleast_1d(starts.max() if np.isinf(shared) else shared), WARM_EVALUATIONS
+    choice = select_bandwidth(context, weight, folds=laboratory.fold_labels, per_feature=True, starts=starts, max_evaluations=cap)
+    return _stored(cell, kind, choice)
+
+
+def estimate(
+    experiment: Experiment,
+    wanted: Iterable[str],
+    sums: Sums,
+    bandwidths: Mapping[str, Bandwidth],
+    extra: Iterable[Estimator[WeightedSample]],
+) -> dict[str, TestSetEstimates]:
+    """Estimates of one experiment by the estimators asked for."""
+    missing = set(wanted)
+    found: dict[str, TestSetEstimates] = {}
+    if missing & set(PLAIN):
+        found.update(plain_estimates(experiment, sums.states))
+    if missing & set(SHARED):
+        found.update(zip(SHARED, sums.estimates(experiment, bandwidths[SHARED_KIND]), strict=True))
+    for kind in (WARM_KIND, PLAIN_KIND):
+        name = estimator_of(kind)
+        if name in missing:
+            found[name] = sums.estimates(experiment, bandwidths[kind])[0]
+    found.update((one.name, _one_by_one(one, experiment)) for one in extra if one.name in missing)
+    return {name: result for name, result in found.items() if name in missing}
+
+
+def estimator_of(kind: str) -> str:
+    """Name of the per-feature estimator that uses bandwidths of this kind."""
+    return PER_FEATURE if kind == WARM_KIND else f"{PER_FEATURE}-plain"
+
+
+def bootstrap(experiment: Experiment, replicates: int, sums: Sums, bandwidth: Bandwidth) -> dict[str, Floats]:
+    """Percentile interval ends (levels, 2, test_sets) of every estimator with a shared bandwidth or none.
+
+    All test sets of a cell see the same resamples of rows: the kernel sums of the counts are then needed once.
+    """
+    rng = names.stream("bootstrap", *experiment.cell.names)
+    n = experiment.weight.shape[0]
+    rules = resampled_plain(experiment, sums.states)
+    local = sums.pairs.sums(bandwidth, single=True)
+
+    def block(counts: Floats) -> dict[str, Floats]:
+        found = {name: rule(counts) for name, rule in rules.items()}
+        return found | dict(zip(SHARED, resampled_local(experiment.weight, experiment.reward, local, counts), strict=True))
+
+    blocks = row_blocks(replicates, _REPLICATES_PER_BLOCK)
+    parts = each_block(block, [_draw_counts(n, rows.stop - rows.start, rng) for rows in blocks])
+    tails = np.array([[(1 - level) / 2, (1 + level) / 2] for level in LEVELS])
+    return {name: np.quantile(np.concatenate([part[name] for part in parts]), tails, axis=0) for name in (*PLAIN, *SHARED)}
+
+
+def _draw_counts(n: int, replicates: int, rng: np.random.Generator) -> Floats:
+    """``(n, replicates)``: how often each row is drawn."""
+    picks = rng.integers(n, size=(replicates, n)) + n * np.arange(replicates)[:, None]
+    return np.bincount(picks.ravel(), minlength=replicates * n).reshape(replicates, n).T.astype(np.float64)
+
+
+def _one_by_one(estimator: Estimator[WeightedSample], experiment: Experiment) -> TestSetEstimates:
+    """An estimator from outside, on each test set in turn."""
+    results = [
+        estimator.estimate(WeightedSample(context=experiment.context, weight=weight, reward=reward))
+        for weight, reward in zip(experiment.weight.T, experiment.reward.T, strict=True)
+    ]
+    return TestSetEstimates(
+        value=np.array([result.value for result in results]), std_error=np.array([result.std_error for result in results])
+    )
+
+
+def _stored(cell: Cell, kind: str, choice: BandwidthChoice) -> StoredBandwidth:
+    return StoredBandwidth(key=cell.key, kind=kind, value=np.atleast_1d(choice.value), score=choice.score, evaluations=choice.evaluations)
+
+
+def _unusable(weight: Floats) -> str | None:
+    """Why no bandwidth can be chosen for these weights."""
+    finite = np.isfinite(weight)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        return f"`weight` must be finite, got {weight[row]} at row {row}"
+    return None if weight.any() else "`weight` must be positive in at least one row, got 0.0 in all"

@@ -1,0 +1,46 @@
+"""Every table of the paper, and ours, from results: records first, then CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from kwis_paper.results import TRUTHS, Results
+from kwis_paper.summaries import COVERAGE_TABLES
+from kwis_paper.tables.agreement import agreement_table
+from kwis_paper.tables.assumptions import assumption_table
+from kwis_paper.tables.bandwidths import bandwidth_table
+from kwis_paper.tables.buckets import bucket_table
+from kwis_paper.tables.claims import claim_table
+from kwis_paper.tables.coverage import coverage_tables
+from kwis_paper.tables.datasets import dataset_table
+from kwis_paper.tables.overall import headline_table, overall_table, percentile_table
+from kwis_paper.tables.record import Entry, Line, Table
+from kwis_paper.tables.timings import timing_table
+from kwis_paper.tables.writers import WRITERS, as_csv, as_latex, as_markdown, write_all
+
+__all__ = ["WRITERS", "Entry", "Line", "Table", "all_tables", "as_csv", "as_latex", "as_markdown", "write_all"]
+
+
+def all_tables(results: Results) -> list[Table]:
+    """All tables, in the paper's order, each under both truths where a truth enters; ours follow."""
+    bucket = {setting: [bucket_table(results, setting, truth) for truth in TRUTHS] for setting in _BUCKETS}
+    coverage = {name: [table for truth in TRUTHS for table in coverage_tables(results, name, truth)] for name in COVERAGE_TABLES}
+    return [
+        dataset_table(results),
+        *(overall_table(results, truth) for truth in TRUTHS),
+        percentile_table(results),
+        *bucket["oracle"],
+        *coverage["oracle"],
+        *bucket["non-oracle"],
+        *coverage["non-oracle"],
+        *bucket["continuous"],
+        *(bandwidth_table(results, truth) for truth in TRUTHS),
+        assumption_table(results),
+        *bucket["learnt-oracle"],
+        *bucket["learnt-non-oracle"],
+        headline_table(results),
+        claim_table(results),
+        agreement_table(results),
+        timing_table(results),
+    ]
+
+
+_BUCKETS = ("oracle", "non-oracle", "continuous", "learnt-oracle", "learnt-non-oracle")

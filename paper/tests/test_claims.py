@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kwis_paper.claims import CLAIMS
+from kwis_paper.expected import as_page, parts
+from kwis_paper.findings.record import Finding
+from kwis_paper.grid import SETTINGS
+from kwis_paper.records import CellFacts
+from kwis_paper.results import TRUTHS, Results, Truth
+from kwis_paper.tables.claims import claim_table
+from paper.tests.made_up import half_as_bad, results_of
+
+DATASETS = ("soybean", "yeast", "optdigits", "page-blocks", "optdigitsDist")
+
+
+def _worse(facts: CellFacts, estimator: str) -> float:
+    """Kernel-WIS at twice the error of WIS."""
+    return half_as_bad(facts, {"wis": "kernel-wis", "kernel-wis": "wis"}.get(estimator, estimator))
+
+
+@pytest.fixture(scope="module")
+def better() -> Results:
+    return results_of(DATASETS, SETTINGS, half_as_bad, every=4, bootstrap=True, per_feature=True)
+
+
+@pytest.fixture(scope="module")
+def worse() -> Results:
+    return results_of(DATASETS, SETTINGS, _worse, every=4)
+
+
+def _found(results: Results, key: str, truth: Truth = "published") -> Finding:
+    return next(claim for claim in CLAIMS if claim.key == key).look(results, truth)
+
+
+def test_every_claim_has_a_finding_under_each_truth(better: Results) -> None:
+    assert len({claim.key for claim in CLAIMS}) == len(CLAIMS)
+    for claim in CLAIMS:
+        for truth in TRUTHS:
+            found = claim.look(better, truth)
+            assert found.words
+            if claim.key != "epochs":  # no classifier was trained for made-up results
+                assert found.words != "no results yet", claim.key
+
+
+def test_no_claim_is_judged_without_results() -> None:
+    empty = replace(results_of([], SETTINGS, half_as_bad), curves={}, timings=())
+    for claim in CLAIMS:
+        assert claim.look(empty, "published") == Finding(None, "no results yet"), claim.key
+
+
+@pytest.mark.parametrize(
+    "key", ["oracle-median", "non-oracle-better", "non-oracle-median", "overall-non-oracle", "learnt-uniform", "always", "state-wis"]
+)
+def test_claims_for_kernel_wis_follow_the_numbers(key: str, better: Results, worse: Results) -> None:
+    assert _found(better, key).holds is True
+    assert _found(worse, key).holds is False or key == "state-wis"
+
+
+@pytest.mark.parametrize("key", ["oracle-rows", "continuous", "optdigits"])
+def test_claims_for_wis_follow_the_numbers(key: str, better: Results, worse: Results) -> None:
+    assert _found(better, key).holds is False
+    assert _found(worse, key).holds is True
+
+
+def test_significant_rows_are_counted(better: Results, worse: Results) -> None:
+    assert "0 for WIS" in _found(better, "oracle-11").words
+    assert "0 for Kernel-WIS" in _found(worse, "oracle-11").words
+    assert _found(worse, "oracle-11").holds is False
+
+
+def test_claims_about_rewards_and_bandwidths_follow_the_numbers(better: Results) -> None:
+    assert _found(better, "heatmap") == Finding(True, "mean reward where 3 is right: 9 earns 0.60, 6 earns 0.20")
+    turned = np.full(100, 0.4)
+    turned[36] = 0.9
+    assert _found(replace(better, curves={("optdigitsDist", "rewards"): turned}), "heatmap").holds is False
+    assert "median of std over mean 1.50" in _found(better, "unique-spread").words
+    assert _found(better, "unique").holds is True
+
+
+def test_the_table_has_both_truths_side_by_side(better: Results) -> None:
+    table = claim_table(better)
+    assert len(table.lines) == len(CLAIMS)
+    assert table.groups[2:] == ("published truth",) * 2 + ("expected truth",) * 2
+    assert {line.entries[2].words for line in table.lines} <= {"yes", "no", "–"}
+
+
+def test_the_text_on_the_expected_truth_takes_its_numbers_from_results(better: Results, worse: Results) -> None:
+    conclusions, continuous, logged = parts(better)
+    assert "0 change their verdict" in conclusions.paragraphs[0]
+    wis = np.mean([half_as_bad(facts, "wis") for facts in better.chosen("continuous")])
+    assert f"Against the published truth the errors are {wis:.3f} for WIS" in " ".join(continuous.paragraphs)
+    assert "takes back" not in " ".join(continuous.paragraphs)
+    assert "takes back" in " ".join(parts(worse)[1].paragraphs)
+    assert "on 4 of 4 datasets" in logged.paragraphs[0]
+    text = as_page(better)
+    assert text.startswith("# The paper's results against the expected truth")
+    assert text.count("\n## ") == 3
+
+
+def test_the_text_says_where_results_are_missing() -> None:
+    text = as_page(replace(results_of([], SETTINGS, half_as_bad), curves={}))
+    assert "not in these results yet" in text
+    assert "There are no results yet." in text

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kwis import InputError
+from kwis_paper.estimates import TestSetEstimates
+from kwis_paper.records import CellFacts, StoredBandwidth
+from kwis_paper.simulate import Design
+from kwis_paper.store import Store
+
+_FACTS = CellFacts(
+    key="k1", dataset="digits", setting="oracle", logging="a", evaluation="b", behaviour="a", policy_type="Gibbs", published=False,
+    n_train=10, n_test=5, difference=0.1, bucket="(0.0, 0.2]", truth_published=0.3, truth_expected=0.34,
+)  # fmt: skip
+
+
+def _estimates(value: float) -> TestSetEstimates:
+    return TestSetEstimates(value=np.array([value, np.pi]), std_error=np.array([0.1, 1e-300]), kernel_average=0.25)
+
+
+def test_what_is_stored_comes_back_to_the_last_bit(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        store.save_estimates(_FACTS, [("wis", _estimates(1 / 3))])
+        store.save_bandwidths([StoredBandwidth(key="k1", kind="shared", value=np.array([np.inf]), score=2 / 3, evaluations=9)])
+        store.save_bootstrap("k1", 200, [("wis", np.arange(16, dtype=float).reshape(4, 2, 2) / 7)])
+    with Store(tmp_path / "results.sqlite") as store:
+        assert list(store.cells()) == [_FACTS]
+        (found,) = store.estimates("wis")
+        assert found.value.tolist() == [1 / 3, np.pi]
+        assert found.std_error.tolist() == [0.1, 1e-300]
+        assert found.kernel_average == 0.25
+        assert store.bandwidth("k1", "shared").value.tolist() == [np.inf]
+        assert store.bandwidths("shared")["k1"].score == 2 / 3
+        assert np.array_equal(store.bootstrap_ends("wis")["k1"], np.arange(16).reshape(4, 2, 2) / 7)
+        assert store.finished(["wis", "vis"]) == {("k1", "wis")}
+        assert store.bootstrapped(200) == {("k1", "wis")}
+        assert store.bootstrapped(100) == set()
+        assert store.bandwidth("k2", "shared") is None
+
+
+def test_storing_twice_is_storing_once(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        for _ in range(2):
+            store.save_estimates(_FACTS, [("wis", _estimates(0.5)), ("vis", _estimates(0.6))])
+        assert len(list(store.cells())) == 1
+        assert len(list(store.estimates("wis"))) == 1
+
+
+def test_a_failure_is_a_row_with_its_error_until_it_succeeds(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        store.save_failure("k1", ["wis"], "ValueError: no")
+        assert store.failures() == [("k1", "wis", "ValueError: no")]
+        assert store.finished(["wis"]) == set()
+        (failed,) = store.estimates("wis")
+        assert failed.value is None
+        assert failed.error == "ValueError: no"
+        store.save_estimates(_FACTS, [("wis", _estimates(0.5))])
+        assert store.failures() == []
+        assert store.finished(["wis"]) == {("k1", "wis")}
+
+
+def test_a_write_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
+    with Store(tmp_path / "results.sqlite") as store:
+        broken = replace(_FACTS, bucket=None)  # type: ignore[arg-type]
+        with pytest.raises(sqlite3.IntegrityError):
+            store.save_estimates(broken, [("wis", _estimates(0.5))])
+        assert list(store.cells()) == []
+        assert list(store.estimates("wis")) == []
+        store.save_estimates(_FACTS, [("wis", _estimates(0.5))])
+        assert len(list(store.cells())) == 1
+
+
+def test_another_design_or_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    with Store(path, Design(test_share=0.5)) as store:
+        assert store.design.test_share == 0.5
+    with Store(path) as store:
+        assert store.design == Design(test_share=0.5)
+    with pytest.raises(InputError, match=r"`results.sqlite` must be used with the design it was begun with, .*0.5.*, got .*0.25"):
+        Store(path, Design())
+    connection = sqlite3.connect(path)
+    connection.execute("update meta set value = json_set(value, '$.version', 99)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(InputError, match=r"`results.sqlite` must hold results of version 1, got version 99"):
+        Store(path)

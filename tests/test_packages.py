@@ -1,0 +1,33 @@
+"""Two packages in one repository: the library stands without the paper's experiments."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def project(folder: Path) -> dict:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_wheel_of_the_library_has_only_the_library() -> None:
+    assert project(ROOT)["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/kwis"]}
+    assert [path.name for path in (ROOT / "src").iterdir() if not path.name.startswith(".")] == ["kwis"]
+    assert not (ROOT / "src" / "kwis" / "paper").exists()
+
+
+def test_nothing_in_the_library_or_its_tests_imports_the_experiments() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    assert len(sources) > 200
+    imports = re.compile(r"^\s*(from|import) kwis_paper", re.MULTILINE)
+    assert [path.relative_to(ROOT) for path in sources if imports.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_both_packages_have_the_same_version() -> None:
+    library, paper = project(ROOT)["project"], project(ROOT / "paper")["project"]
+    assert paper["version"] == library["version"]
+    minor = ".".join(library["version"].split(".")[:2])
+    assert f"kwis=={minor}.*" in paper["dependencies"]
