@@ -32,7 +32,8 @@ def segments_by(
     ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
     bandwidth it had on the whole log. ``report`` is on the propensities, ``rewards`` on every estimate of a reward.
     """
-    return tuple(_segments(parts, entries, logging, intervals, report, rewards) for parts in splits)
+    among_few = replace(intervals, few_rows=True)
+    return tuple(_segments(parts, entries, logging, among_few, report, rewards) for parts in splits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
