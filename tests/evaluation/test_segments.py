@@ -84,3 +84,21 @@ def test_a_target_without_support_in_a_segment_is_noted(sample):
     assert "absent takes no action that was logged where DE" in parts.notes
     german = next(segment for segment in parts.segments if segment.values == ("DE",))
     assert {row.target for row in german.rows} == {LOGGING_POLICY}
+
+
+def test_weights_that_are_bounded_on_the_whole_log_have_no_tail_in_a_segment():
+    rng = np.random.default_rng(10)
+    n, columns = 900, ["p_a", "p_b", "p_c"]
+    score = np.column_stack([np.zeros(n), 2 * rng.normal(size=(n, 2))])
+    shares = 0.04 + 0.88 * np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
+    action = (rng.random((n, 1)) > shares.cumsum(axis=1)[:, :2]).sum(axis=1)
+    table = {"x": score[:, 1], "y": score[:, 2], "place": rng.choice(list("abcdefghi"), n), "action": np.array(list("abc"))[action]}
+    table |= {"reward": (rng.random(n) < 0.4).astype(float), **dict(zip(columns, shares.T, strict=True))}
+    log = kwis.read_log(table, action="action", reward="reward", propensity=columns, context=["x", "y"], actions=list("abc"))
+    target = np.exp(-score) / np.exp(-score).sum(axis=1, keepdims=True)
+    found = kwis.evaluate(log, target, by="place", estimators=["wis"], repair="never")
+    (weights,) = found.weights.values()
+    places = [segment.values[0] for segment in found.segments[0].segments]
+    assert max(kwis.diagnostics.pareto_k(weights[log["place"] == place]) for place in places) > 0.7
+    reasons = [reason for segment in found.segments[0].segments for row in segment.rows for reason in row.verdict.reasons]
+    assert not any("heavy tail" in reason for reason in reasons)

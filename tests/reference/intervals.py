@@ -97,3 +97,11 @@ def degrees_of_freedom(influence, leverage, group=None):
     mean = sum(squares) / len(squares)
     variance_of_mean = sum((square - mean) ** 2 for square in squares) / len(squares) ** 2
     return max(1.0, min(1 / sum(share**2 for share in shares) - 1, 2 * mean**2 / variance_of_mean))
+
+
+def difference_from_both(first, second, correlation):
+    """Ends of a difference from (low, value, high) of each value, by its formula."""
+    (low, value, high), (other_low, other, other_high) = first, second
+    below, above = (value - low, other_high - other), (high - value, other - other_low)
+    arms = [math.sqrt(x * x + y * y - 2 * correlation * x * y) for x, y in (below, above)]
+    return value - other - arms[0], value - other + arms[1]

@@ -40,7 +40,7 @@ from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
 from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.scope import scope_of
-from kwis.evaluation.segments import segments_by
+from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
 from kwis.intervals import IntervalMethod
 from kwis.io.assemble import checked_source
@@ -191,7 +191,9 @@ class _Run:
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
         self.steps("estimating segments")
-        segments = segments_by(self.splits, entries, logging, intervals, _with_training(report, learnt), about)
+        bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
+        known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)
+        segments = segments_by(self.splits, entries, logging, intervals, known)
         self.steps("following the bandwidth")
         paths = self._paths(policies, measured)
         recommendations = recommendations_of(picks, rows, changes, measured, intervals)

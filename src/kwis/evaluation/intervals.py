@@ -20,6 +20,7 @@ from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval, endpoints
+from kwis.intervals.square_and_add import square_and_add
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints
@@ -28,18 +29,21 @@ from kwis.weights import WeightedSample
 _STUDENT = StudentInterval()
 _ROUNDING = 1e-12
 _HIGHEST_LEVEL = 1 - 1e-9
+_P_VALUE_STEPS = 20  # each halves the range of the logarithm: to a ten-thousandth of the p-value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intervals:
     """Intervals at one level by one method; None is the rule of the module.
 
-    ``notes`` collects what could not be done as asked.
+    ``notes`` collects what could not be done as asked. With ``few_rows`` differences by Student's method also have an interval from those
+    of the two values, and the longer arms: among few rows the heavy ones may agree, and then the standard error shows no doubt.
     """
 
     method: IntervalMethod | None
     level: float
     seed: int
+    few_rows: bool = False
     notes: list[str] = field(default_factory=list)
     _instead: dict[str, str] = field(default_factory=dict)  # in words, by estimator: what was done where the method did not apply
 
@@ -77,8 +81,23 @@ class Intervals:
             return float(interval.value == 0.0)
         if interval.method == "student":
             pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-            return self._student(propensity_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
+            alone = self._student(propensity_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
+            return max(alone, self._p_value_from_both(a, b)) if self.few_rows else alone
         return p_value(interval.value, error_between(a, b))
+
+    def _p_value_from_both(self, a: Measured, b: Measured) -> float:
+        """Chance outside the longest interval from those of both values that leaves 0 out; on the right side of this level."""
+        low, high = 1 - _HIGHEST_LEVEL, 1.0
+        trial = 1 - self.level
+        for _ in range(_P_VALUE_STEPS):
+            ends = replace(self, level=1 - trial)._from_both(a, b)
+            low, high = (trial, high) if ends[0] <= 0 <= ends[1] else (low, trial)
+            trial = math.sqrt(low * high)
+        return trial
+
+    def _from_both(self, a: Measured, b: Measured) -> tuple[float, float]:
+        """Ends of the difference from the intervals of both values."""
+        return square_and_add(self.of(a), self.of(b), _correlation(a, b))
 
     def _student(self, added: float) -> StudentInterval:
         method = self.method if isinstance(self.method, StudentInterval) else _STUDENT
@@ -103,6 +122,9 @@ class Intervals:
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
         apart = difference_of(a.estimate, b.estimate, estimator.name)
         found = self._interval(estimator, pair, apart, drawn, a.estimator, propensity_error(a, b))
+        if self.few_rows and found.method == "student":
+            low, high = self._from_both(a, b)
+            found = replace(found, low=min(found.low, low), high=max(found.high, high))
         return _bounded(_without_rounding(_within_reach(found, a, b), max(abs(a.estimate.value), abs(b.estimate.value))))
 
     def _estimator(self, one: Measured) -> Any:
@@ -192,6 +214,21 @@ def error_between(a: Measured, b: Measured) -> float:
     """Standard error of a difference from the influence values and the model of the propensities; ``nan`` without the former."""
     influence = influence_between(a, b)
     return math.nan if influence is None else math.hypot(standard_error(influence, a.sample.group), propensity_error(a, b))
+
+
+def _correlation(a: Measured, b: Measured) -> float:
+    """Of two estimates, from their standard errors and that of their difference; 0 where one has no error."""
+    apart = error_between(a, b)
+    first, second = (_error(one) for one in (a, b))
+    if not (math.isfinite(apart) and first * second > 0):
+        return 0.0
+    return min(max((first / second + second / first - apart / first * (apart / second)) / 2, -1.0), 1.0)
+
+
+def _error(one: Measured) -> float:
+    """Standard error of an estimate from its influence and the model of the propensities; 0 without the former."""
+    influence = one.estimate.influence
+    return 0.0 if influence is None else math.hypot(standard_error(influence, one.sample.group), propensity_error(one))
 
 
 def critical_value(influences: list[Floats], group: Ints | None, level: float, seed: int) -> float:

@@ -18,6 +18,7 @@ from kwis.estimators.resampling import resamples
 from kwis.estimators.wis import WIS
 from kwis.evaluation.records import LOGGING_POLICY
 from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
+from kwis.evaluation.uneven import worthwhile
 from kwis.intervals.draws import count_chunks
 from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Floats, Ints
@@ -132,7 +133,7 @@ def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: d
         return estimator.held(part)
     asked = family_of(estimator)
     if asked not in chosen:
-        chosen[asked] = estimator.choose(part)
+        chosen[asked] = worthwhile(estimator.choose(part), estimator, part)
     choice = chosen[asked]
     held = replace(estimator, bandwidth=choice.value)
     chosen[family_of(held)] = choice

@@ -5,7 +5,8 @@ answer.
 
 1. Repair comes first (:mod:`kwis.evaluation.repair`): it takes away most of the error of wrong propensities, as far as the logged actions
    show it. What is left is met by weights normalised around each context, which undoes errors that neighbours share:
-   ``normalised-kernel-wis``. With right propensities this costs nothing, as long as rows have neighbours. A row that has none divides its
+   ``normalised-kernel-wis``. With right propensities this costs nothing, as long as rows have neighbours (and as long as rows count
+   alike: on a thinned log the bandwidth has to be worth it, :mod:`kwis.evaluation.uneven`). A row that has none divides its
    weight by itself, and the estimate becomes what was logged: if the rows make up more than 30 % of the weight around them, on average
    (``Estimate.isolation``), or if that is not known, as in a scan, the choice is ``wis``, with one normaliser for all.
 2. A reward model takes part where there is one: the weights are spent on what it leaves unexplained,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,20 +19,39 @@ from kwis.results import Verdict
 from kwis.typing import Floats, Ints
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownOfAll:
+    """What is known of the whole log and holds in every segment.
+
+    Attributes
+    ----------
+    report
+        On the propensities.
+    rewards
+        From reward to what is said of every estimate of it.
+    bounded
+        Targets whose weights have a known bound, and so no tail.
+    """
+
+    report: PropensityReport
+    rewards: Mapping[str, Sequence[Verdict]]
+    bounded: Collection[str]
+
+
 def segments_by(
     splits: Sequence[Split],
     entries: Sequence[Measured],
     logging: Mapping[str, Measured],
     intervals: Intervals,
-    report: PropensityReport,
-    rewards: Mapping[str, Sequence[Verdict]],
+    known: KnownOfAll,
 ) -> tuple[Segments, ...]:
     """The segments of each split.
 
     ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
-    bandwidth it had on the whole log. ``report`` is on the propensities, ``rewards`` on every estimate of a reward.
+    bandwidth it had on the whole log.
     """
-    return tuple(_segments(parts, entries, logging, intervals, report, rewards) for parts in splits)
+    among_few = replace(intervals, few_rows=True)
+    return tuple(_segments(parts, entries, logging, among_few, known) for parts in splits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,8 +91,7 @@ def _segments(
     entries: Sequence[Measured],
     logging: Mapping[str, Measured],
     intervals: Intervals,
-    report: PropensityReport,
-    rewards: Mapping[str, Sequence[Verdict]],
+    known: KnownOfAll,
 ) -> Segments:
     found = [_Part.of(rows, entries, logging, intervals) for rows in parts.rows]
     notes = [
@@ -88,7 +106,7 @@ def _segments(
             columns=parts.columns,
             values=label,
             n=part.rows.size,
-            rows=tuple(_rows(part, intervals, report, rewards)),
+            rows=tuple(_rows(part, intervals, known)),
             changes=tuple(_changes(part, critical, intervals)),
         )
         for label, part in zip(parts.labels, found, strict=True)
@@ -103,12 +121,13 @@ def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> fl
     return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
 
 
-def _rows(part: _Part, intervals: Intervals, report: PropensityReport, rewards: Mapping[str, Sequence[Verdict]]) -> list[Row]:
+def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
     found = []
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
-        others = (report.verdict_on(one.target), *rewards[one.reward], *same(one.sample.reward), *rare(one.sample))
-        level = Verdict(level="trust") if own else combine(verdict(weight_diagnostics(one.sample)), *others)
+        others = (known.report.verdict_on(one.target), *known.rewards[one.reward], *same(one.sample.reward), *rare(one.sample))
+        weights = weight_diagnostics(one.sample, bounded=one.target in known.bounded)
+        level = Verdict(level="trust") if own else combine(verdict(weights), *others)
         interval = intervals.of(one)
         row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)
         found.append(row)
