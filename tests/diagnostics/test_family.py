@@ -84,15 +84,17 @@ def test_an_action_that_is_nearly_certain_and_always_taken_has_no_spread_of_its_
     assert abs(tests.get((place, len(regions) - 1), 0.0)) < 4
 
 
-def test_each_kind_of_test_and_each_column_has_the_same_part():
-    family, _ = family_of(simulated(2000, known="whole"))
+@pytest.mark.parametrize(("known", "of_actions"), [("logged", 1.0), ("whole", 3.0)])
+def test_each_column_has_the_same_part_and_without_the_whole_distribution_each_kind_of_test(known, of_actions):
+    family, _ = family_of(simulated(2000, known=known))
     part = {}
     for rivals, (s, r) in zip(family.rivals, family.pairs, strict=True):
         key = family.subjects[s].kind, family.regions[r].column
         part[key] = part.get(key, 0.0) + 1 / rivals
-    assert set(part) == {("confidence", None), *((kind, column) for kind in ("weight", "action") for column in (None, "x", "colour"))}
-    assert list(part.values()) == pytest.approx([1.0] * len(part))
-    assert family.size == pytest.approx(len(part))
+    expected = {(kind, column): one for kind, one in (("weight", 1.0), ("action", of_actions)) for column in (None, "x", "colour")}
+    expected |= {("confidence", None): 1.0} if known == "whole" else {}
+    assert part == pytest.approx(expected)
+    assert family.size == pytest.approx(sum(expected.values()))
 
 
 @pytest.mark.parametrize("options", [{"known": "whole"}, {"known": "logged"}, {"known": "whole", "users": 60}])

@@ -6,8 +6,9 @@ for others, or only the logged action has a propensity) the sample's is taken wh
 correction for skewness makes tests alike, so that the largest of them means something; what is large is told by logs with redrawn actions
 (:mod:`kwis.diagnostics.redraw`).
 
-Tests do not count alike: each kind of test has the same part of the 5 %, and of that the whole log and each column that divides it into
-regions. A fault of the whole log need not be larger because there are many regions and many actions in which there could have been one.
+Tests do not count alike: the whole log and each column that divides it into regions have the same part of the 5 %, so that a fault of the
+whole log need not be larger because there are many regions. Where only logged propensities are known, and actions can only be seen to be
+taken too often, weights have as large a part as all actions together.
 """
 
 from __future__ import annotations
@@ -129,9 +130,10 @@ class Family:
 
     @property
     def rivals(self) -> Floats:
-        """With how many tests each shares its part of the 5 %: those of its kind in regions of its column."""
+        """With how many tests each shares its part of the 5 %: those in regions of its column, and where parts go by kind of its kind."""
         kinds, columns = [subject.kind for subject in self.subjects], [region.column for region in self.regions]
-        alike, beside = Counter(kinds), Counter(columns)
+        beside = Counter(columns)
+        alike = Counter(kinds) if any(subject.upper_only for subject in self.subjects) else Counter(set(kinds))
         return np.array([alike[kinds[s]] * beside[columns[r]] for s, r in self.pairs], dtype=np.float64)
 
     @property
