@@ -10,7 +10,7 @@ import pytest
 from kwis.diagnostics.family import Family, adjusted
 from kwis.diagnostics.null import null_of
 from kwis.diagnostics.redraw import _Redrawn, smallest_by_chance
-from kwis.diagnostics.regions import regions_of
+from kwis.diagnostics.regions import Region, regions_of
 from kwis.diagnostics.subjects import subjects_of
 from kwis.smoothing.threads import engine
 from kwis.targets import resolve_targets
@@ -58,13 +58,43 @@ def test_groups_that_share_draws_widen_the_null():
         assert (sums.spread.variance[i], sums.spread.third[i]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_actions_of_which_only_logged_propensities_are_known_have_students_ratio():
+def test_sums_on_their_long_side_have_students_ratio_where_only_logged_propensities_are_known():
     log = simulated(400)
     family, _ = family_of(log)
-    for z, (s, r) in zip(family.sums().z(), family.pairs, strict=True):
-        if family.subjects[s].kind == "action":
+    sums, compared = family.sums(), 0
+    for i, (s, r) in enumerate(family.pairs):
+        if family.subjects[s].kind == "action" and sums.score[i] * sums.spread.third[i] > 0:
             score = np.where(log.action == family.subjects[s].code, 1 / log.propensity, 0.0) - 1
-            assert z == pytest.approx(twin.skew_corrected(score.tolist(), family.regions[r].rows.tolist()), rel=1e-8)
+            assert sums.z()[i] == pytest.approx(twin.skew_corrected(score.tolist(), family.regions[r].rows.tolist()), rel=1e-8)
+            compared += 1
+    assert compared >= 5
+
+
+def test_an_action_that_is_nearly_certain_and_always_taken_has_no_spread_of_its_own():
+    """Of 400 rows none took another action, as happens in 2 % of right logs; the sample says the sum cannot vary."""
+    rng = np.random.default_rng(0)
+    log = simulated(500)
+    sure = np.arange(500) < 400
+    log = replace(log, action=np.where(sure, 0, log.action), propensity=np.where(sure, rng.uniform(0.985, 0.995, 500), log.propensity))
+    regions = (*regions_of(log), Region(column="sure", label="sure", rows=sure))
+    null = null_of(log)
+    family = Family.of(subjects_of(log, (), null), regions, mass=None, group=None, shared=0.0)
+    tests = {family.pairs[i]: z for i, z in enumerate(family.sums().z())}
+    (place,) = [s for s, subject in enumerate(family.subjects) if subject.code == 0]
+    assert abs(tests.get((place, len(regions) - 1), 0.0)) < 4
+
+
+@pytest.mark.parametrize(("known", "of_actions"), [("logged", 1.0), ("whole", 3.0)])
+def test_each_column_has_the_same_part_and_without_the_whole_distribution_each_kind_of_test(known, of_actions):
+    family, _ = family_of(simulated(2000, known=known))
+    part = {}
+    for rivals, (s, r) in zip(family.rivals, family.pairs, strict=True):
+        key = family.subjects[s].kind, family.regions[r].column
+        part[key] = part.get(key, 0.0) + 1 / rivals
+    expected = {(kind, column): one for kind, one in (("weight", 1.0), ("action", of_actions)) for column in (None, "x", "colour")}
+    expected |= {("confidence", None): 1.0} if known == "whole" else {}
+    assert part == pytest.approx(expected)
+    assert family.size == pytest.approx(sum(expected.values()))
 
 
 @pytest.mark.parametrize("options", [{"known": "whole"}, {"known": "logged"}, {"known": "whole", "users": 60}])
@@ -127,7 +157,7 @@ def test_what_only_logged_propensities_leave_open_is_completed():
     null = null_of(log)
     assert not null.whole
     np.testing.assert_allclose(null.chance.sum(axis=1), 1)
-    np.testing.assert_allclose(null.chance[np.arange(2000), log.action], log.propensity)
+    np.testing.assert_array_equal(null.propensity[np.arange(2000), log.action], log.propensity)
     true = null_of(simulated(2000, known="whole")).chance
     assert np.abs(null.chance - true).mean() < 0.05
     two = replace(log, action=(log.action > 0).astype(int), action_names=(0, 1))

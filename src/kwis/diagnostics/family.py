@@ -2,12 +2,18 @@
 
 Each test sums a score that right propensities give mean 0 over the rows of a region, and divides it by the standard deviation that right
 propensities give this sum: the sample's own collapses where rare events happen not to occur. Where that is not fully known (rows stand
-for others, or only the logged action has a propensity) the larger of the two is taken. A correction for skewness makes tests alike, so that
-the largest of them means something; what is large is told by logs with redrawn actions (:mod:`kwis.diagnostics.redraw`).
+for others, or only the logged action has a propensity) the sample's is taken where it cannot collapse, and else the larger of the two. A
+correction for skewness makes tests alike, so that the largest of them means something; what is large is told by logs with redrawn actions
+(:mod:`kwis.diagnostics.redraw`).
+
+Tests do not count alike: the whole log and each column that divides it into regions have the same part of the 5 %, so that a fault of the
+whole log need not be larger because there are many regions. Where only logged propensities are known, and actions can only be seen to be
+taken too often, weights have as large a part as all actions together.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -80,7 +86,8 @@ class Family:
     Attributes
     ----------
     size
-        How many tests p-values are to allow for: as many as there are pairs, or more in a part of a family.
+        How many times as large p-values must be, being multiplied by :attr:`rivals` already, to allow for all tests by Bonferroni; for
+        those of the whole family, also in a part of one.
     shared
         Share of the pairs of rows of one group that were decided by one draw.
     """
@@ -88,7 +95,7 @@ class Family:
     subjects: tuple[Subject, ...]
     regions: tuple[Region, ...]
     pairs: tuple[tuple[int, int], ...]
-    size: int
+    size: float
     mass: Floats | None = None
     group: Ints | None = None
     shared: float = 0.0
@@ -104,7 +111,7 @@ class Family:
             subjects=tuple(subjects),
             regions=tuple(regions),
             pairs=tuple(asked),
-            size=len(asked),
+            size=float(len(asked)),
             mass=scaled,
             group=group,
             shared=shared,
@@ -122,18 +129,22 @@ class Family:
         return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
 
     @property
+    def rivals(self) -> Floats:
+        """With how many tests each shares its part of the 5 %: those in regions of its column, and where parts go by kind of its kind."""
+        kinds, columns = [subject.kind for subject in self.subjects], [region.column for region in self.regions]
+        beside = Counter(columns)
+        alike = Counter(kinds) if any(subject.upper_only for subject in self.subjects) else Counter(set(kinds))
+        return np.array([alike[kinds[s]] * beside[columns[r]] for s, r in self.pairs], dtype=np.float64)
+
+    @property
     def known(self) -> Mask:
         """Whether the spread of each test under right propensities is known, and not only completed."""
         return np.array([self.subjects[s].exact and self.mass is None for s, _ in self.pairs], dtype=bool)
 
-    @property
-    def sampled(self) -> Mask:
-        """Whether the spread of each test is to be taken from the sample."""
-        return np.array([self.subjects[s].upper_only for s, _ in self.pairs], dtype=bool)
-
     def limited(self, most: int) -> Family:
         """The first tests as a family of its own."""
-        return replace(self, pairs=self.pairs[:most], size=min(most, len(self.pairs)))
+        first = replace(self, pairs=self.pairs[:most])
+        return replace(first, size=float((1 / first.rivals).sum()))
 
     def without(self, rows: Mask) -> Family:
         """The same tests on the other rows."""
@@ -154,7 +165,6 @@ class Family:
             inflation=np.maximum(variance / np.where(by_row > 0, by_row, 1.0), 1.0),
             draws=draws,
             known=self.known,
-            sampled=self.sampled,
         )
         means = {"shown": shown, "shown_squares": shown_squares, "scale": scale}
         return Sums(score=score, squares=squares, cubes=cubes, slack=slack, spread=spread, **means)
@@ -201,11 +211,15 @@ class Family:
         cuts = np.append(starts, self.n)[np.searchsorted(starts, np.arange(size, self.n, size))]
         return [block for block in np.split(order, np.unique(cuts)) if len(block)]
 
+    def p_values(self, z: Floats) -> Floats:
+        """Of each test by itself, times its rivals; tests are the last axis."""
+        return np.where(self.upper_only, ndtr(-z), 2 * ndtr(-np.abs(z))) * self.rivals
+
     def judged(self, smallest: Floats) -> tuple[MeanTest, ...]:
         """Records of the tests, each with a p-value that allows for all of them."""
         sums = self.sums()
         z, (means, lows, highs) = sums.z(), sums.intervals()
-        p = adjusted(p_values(z, self.upper_only), smallest, self.size)
+        p = adjusted(self.p_values(z), smallest, self.size)
         p[~sums.enough] = 1.0  # where too little is left of the region
         return tuple(
             MeanTest(
@@ -224,12 +238,7 @@ class Family:
         )
 
 
-def p_values(z: Floats, upper_only: Mask) -> Floats:
-    """Of each test by itself."""
-    return np.where(upper_only, ndtr(-z), 2 * ndtr(-np.abs(z)))
-
-
-def adjusted(p: Floats, smallest: Floats, tests: int) -> Floats:
+def adjusted(p: Floats, smallest: Floats, tests: float) -> Floats:
     """P-values that allow for all the tests; beyond what the redrawn logs can tell, Bonferroni's if that is the smaller."""
     beaten = np.searchsorted(smallest, p * (1 + 1e-9), side="right")  # counts are discrete: ties must not be broken by rounding
     by_draws = (1 + beaten) / (1 + len(smallest))

@@ -1,7 +1,7 @@
 """What the log would look like if its propensities were right: the distribution that actions are redrawn from.
 
 Where the whole distribution is known it is that one. Where only the propensity of the logged action is, the rest of the probability is
-shared among the other actions by how likely the context makes them; that serves to redraw actions, and for nothing else.
+shared among the other actions (:mod:`kwis.diagnostics.completed`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kwis.diagnostics.completed import completed, normalised, with_logged
 from kwis.estimators.influence import draw_sums
 from kwis.logged import LoggedBandit
 from kwis.propensity.check import uniform_actions
@@ -17,7 +18,6 @@ from kwis.typing import Floats, Ints
 
 _LAGS = 4  # rows of a group are compared with so many after them
 _MOST_PAIRS = 20_000
-_RIDGE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,14 +26,17 @@ class Null:
 
     Attributes
     ----------
+    propensity
+        ``(n, K)`` of every action, as the log says or would.
     chance
-        ``(n, K)`` probability of every action; rows sum to 1.
+        ``(n, K)`` probability with which it is drawn: the same, but for completed rows that do not sum to 1.
     whole
         Whether the log says so much, and not only the probability of the action taken.
     shared
         Share of the pairs of rows of one group that seem to have been decided by one draw; 0 without groups.
     """
 
+    propensity: Floats
     chance: Floats
     whole: bool
     shared: float
@@ -42,8 +45,10 @@ class Null:
 def null_of(log: LoggedBandit) -> Null:
     """The null hypothesis of a log with propensities."""
     stated = _stated(log)
-    chance = _completed(log) if stated is None else normalised(stated)
-    return Null(chance=chance, whole=stated is not None, shared=0.0 if log.group is None else _shared(log.action, chance, log.group))
+    propensity = completed(log) if stated is None else normalised(stated)
+    chance = propensity if stated is not None else normalised(propensity)
+    shared = 0.0 if log.group is None else _shared(log.action, chance, log.group)
+    return Null(propensity=propensity, chance=chance, whole=stated is not None, shared=shared)
 
 
 def _stated(log: LoggedBandit) -> Floats | None:
@@ -56,57 +61,6 @@ def _stated(log: LoggedBandit) -> Floats | None:
     if log.n_actions != 2:
         return None
     return with_logged(np.repeat(1 - log.propensity[:, None], 2, axis=1), log.action, log.propensity)
-
-
-def _completed(log: LoggedBandit) -> Floats:
-    assert log.propensity is not None
-    least = np.ones(log.n_actions)
-    np.minimum.at(least, log.action, log.propensity)
-    # A model of the context knows no bounds; a logger that explores does, and they show in what it took.
-    least[least == 1] = 0.0
-    rest = 1 - log.propensity
-    bound = least.sum() - least[log.action]
-    kept = np.minimum(1.0, rest / np.where(bound > 0, bound, 1.0))[:, None] * least
-    left = rest - with_logged(kept, log.action, np.zeros(len(log))).sum(axis=1)
-    whole = kept + shared_out(np.maximum(left, 0.0), _foretold(log), log.action, np.zeros(len(log)))
-    return normalised(with_logged(whole, log.action, log.propensity))
-
-
-def _foretold(log: LoggedBandit) -> Floats:
-    """``(n, K)`` how likely each action is in each row, by linear discriminant analysis of the actions taken.
-
-    Means of actions with few rows are pulled to that of all, so that chance is not taken for context.
-    """
-    design = log.features()
-    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.mean()
-    design = design - mass @ design / mass.sum()
-    happened = with_logged(np.zeros((len(log), log.n_actions)), log.action, mass)
-    taken = happened.sum(axis=0)
-    means = happened.T @ design / (taken + design.shape[1] + 1.0)[:, None]
-    within = (design * mass[:, None]).T @ design - (means * taken[:, None]).T @ means
-    slopes = np.linalg.solve(within / len(log) + _RIDGE * np.eye(design.shape[1]), means.T)
-    scores = design @ slopes - 0.5 * np.einsum("kd,dk->k", means, slopes) + np.log(taken + 0.5)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def shared_out(rest: Floats, share: Floats, action: Ints, logged: Floats) -> Floats:
-    """``(n, K)``: ``logged`` for the action taken, and ``rest`` given to the others in proportion to ``share``."""
-    others = with_logged(share, action, np.zeros(len(action)))
-    total = others.sum(axis=1)
-    return with_logged(others * (rest / np.where(total > 0, total, 1.0))[:, None], action, logged)
-
-
-def normalised(distribution: Floats) -> Floats:
-    """Rows that sum to 1."""
-    return np.asarray(distribution / distribution.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def with_logged(distribution: Floats, action: Ints, logged: Floats) -> Floats:
-    """The same with other values for the actions taken."""
-    changed = np.array(distribution, dtype=np.float64)
-    changed[np.arange(len(action)), action] = logged
-    return changed
 
 
 def _shared(action: Ints, chance: Floats, group: Ints) -> float:

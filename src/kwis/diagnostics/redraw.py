@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kwis.diagnostics.family import Family, p_values
+from kwis.diagnostics.family import Family
 from kwis.diagnostics.null import Null
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
@@ -30,13 +30,12 @@ _CELLS = 1 << 21  # entries of the largest array in flight
 def smallest_by_chance(family: Family, null: Null, seed: int = 0) -> Floats:
     """Sorted smallest p-values of a family, one for each log with redrawn actions."""
     sums = family.sums()
-    spread, upper_only = sums.spread, family.upper_only
-    own = p_values(sums.z(), upper_only).min() * (1 + 1e-9)
+    own = family.p_values(sums.z()).min() * (1 + 1e-9)
     redrawn = _Redrawn(family, null, seed)
     smallest = np.empty(0)
     while len(smallest) < redrawn.most and (smallest <= own).sum() < _ENOUGH:
         powers = redrawn.sums(len(smallest), min(_BATCH, redrawn.most - len(smallest)))
-        smallest = np.append(smallest, p_values(spread.z(*powers), upper_only).min(axis=1))
+        smallest = np.append(smallest, family.p_values(sums.spread.z(*powers)).min(axis=1))
     return np.sort(smallest)
 
 

@@ -24,8 +24,9 @@ class Spread:
         How many times as large the variance is as it would be with independent rows.
     draws
         How many take part.
-    known, sampled
-        Whether the variance is known for certain, and whether the sample's is to be used instead; the larger of both if neither.
+    known
+        Whether the variance is known for certain. If not, the sample's is used for sums on the long side of their distribution, and the
+        larger of both on the other.
     """
 
     variance: Floats
@@ -34,7 +35,6 @@ class Spread:
     inflation: Floats
     draws: Floats
     known: Mask
-    sampled: Mask
 
     @property
     def events(self) -> Floats:
@@ -51,7 +51,10 @@ class Spread:
         else:
             squares, cubes = squares * self.inflation, cubes * self.inflation**2
             larger = np.where(self.known, variance, np.maximum(squares, variance))
-            z = np.where(self.sampled, _studentised(score, squares, cubes, self.draws), _standardised(score / np.sqrt(larger), skewness))
+            z = _standardised(score / np.sqrt(larger), skewness)
+            # On the long side the sample's squares grow with the sum, so the sample tells its own spread; on the short side they collapse.
+            own = ~self.known & (score * skewness > 0)
+            z = np.where(own, _studentised(score, squares, cubes, self.draws), z)
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
 
 

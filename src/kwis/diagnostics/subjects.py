@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from kwis.columns import Label
-from kwis.diagnostics.null import Null, shared_out
+from kwis.diagnostics.completed import shared_out
+from kwis.diagnostics.null import Null
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
 from kwis.typing import Floats
@@ -18,6 +19,7 @@ _MOST_ACTIONS = 20
 _ROUNDING = 1e-8  # a spread of less than this part of the size is rounding
 _LARGEST = 1e50  # cubes of larger amounts would overflow
 _LEAST_BEYOND = 5.0  # weights so large that fewer draws than these are expected to reach them are cut
+_HARDLY = 0.1  # the same where the mean of what is left is only known from a completed distribution
 _DOUBT = 0.5  # part of what is cut that may be there or not, where it is only known from a completed distribution
 _STEPS = 8  # steps in which the largest weight is sought, per doubling
 
@@ -52,14 +54,14 @@ class Subject:
     code, amount
         The amount of each row: ``(n, K)`` by action, or for an action's own subject its code and ``(n,)``, being 0 for all others.
     score
-        ``(n,)`` the amount of the action taken less its mean.
+        ``(n,)`` the amount of the action taken less its mean by the propensities.
     shown, scale
         ``(n,)`` the mean reported is ``1 + sum(shown) / sum(scale)``: the score, or for weights these before any were cut.
     mean, null
-        ``(n,)`` mean of the amount if the propensities are right, and its other moments; for an action whose amounts are one over its
+        ``(n,)`` mean of the amount in redrawn logs, and its other moments; for an action whose amounts are one over its
         propensity those of being taken.
     slack
-        ``(n,)`` by how much that mean may be off.
+        ``(n,)`` by how much the mean by the propensities may be off.
     exact
         Whether they are known, and not only completed.
     upper_only
@@ -121,33 +123,33 @@ def _expected(log: LoggedBandit, null: Null) -> Floats:
 
 
 def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: bool) -> Subject:
-    possible = null.chance > 0
-    weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.chance, 1.0), _LARGEST)
-    cut = np.minimum(weight, _cut(weight, null.chance))
-    slack = np.zeros(len(log)) if exact else _DOUBT * (null.chance * (weight - cut)).sum(axis=1)
+    possible = null.propensity > 0
+    weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.propensity, 1.0), _LARGEST)
+    cut = np.minimum(weight, _cut(weight, null.chance, _LEAST_BEYOND if exact else _HARDLY))
+    slack = np.zeros(len(log)) if exact else _DOUBT * (null.propensity * (weight - cut)).sum(axis=1)
     shown = weight[np.arange(len(log)), log.action] - 1
     return _subject(log, null, cut, kind="weight", name=name, shown=shown, scale=np.ones(len(log)), slack=slack, exact=exact)
 
 
-def _cut(weight: Floats, chance: Floats) -> float:
-    """The weight that about five draws are expected to exceed.
+def _cut(weight: Floats, chance: Floats, draws: float) -> float:
+    """The weight that about so many draws are expected to exceed.
 
-    Larger ones would make the null's variance a matter of events that hardly ever happen.
+    Larger ones would make the null's variance a matter of events that hardly ever happen. But weights that are not cut have mean 1
+    whatever the propensities of the actions not taken, and what is cut has not.
     """
     place = np.ceil(_STEPS * np.log2(np.maximum(weight, 1e-9))).astype(np.int64)
     lowest = int(place.min())
     expected = np.bincount((place - lowest).ravel(), chance.ravel())
     beyond = expected.sum() - expected.cumsum()
-    return float(2.0 ** ((lowest + int(np.argmax(beyond < _LEAST_BEYOND))) / _STEPS))
+    return float(2.0 ** ((lowest + int(np.argmax(beyond < draws))) / _STEPS))
 
 
 def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
     """Whether an action was taken as often as it should; if only logged propensities are known by the mean of one over them."""
-    chance = null.chance[:, code]
+    chance, propensity = null.chance[:, code], null.propensity[:, code]
     taken = Moments.of(np.stack([chance, 1 - chance], axis=1), np.tile([1.0, 0.0], (len(log), 1)))
-    amount = np.ones(len(log)) if null.whole else 1 / np.maximum(chance, 1 / _LARGEST)
-    mean = taken.mean * amount
-    score = (np.where(log.action == code, amount, 0.0) - mean) * (taken.variance > 0)
+    amount = np.ones(len(log)) if null.whole else 1 / np.maximum(propensity, 1 / _LARGEST)
+    score = (np.where(log.action == code, amount, 0.0) - propensity * amount) * (taken.variance > 0)
     return Subject(
         kind="action",
         name=log.action_names[code],
@@ -155,9 +157,9 @@ def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
         amount=amount,
         score=score,
         shown=score,
-        scale=mean,
+        scale=propensity * amount,
         slack=np.zeros(len(log)),
-        mean=mean,
+        mean=chance * amount,
         null=taken,
         exact=null.whole,
         upper_only=not null.whole,
@@ -175,6 +177,6 @@ def _subject(
     log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], shown: Floats | None, **rest: Any
 ) -> Subject:
     moments = Moments.of(null.chance, amount)
-    score = (amount[np.arange(len(log)), log.action] - moments.mean) * (moments.variance > 0)
+    score = (amount[np.arange(len(log)), log.action] - (null.propensity * amount).sum(axis=1)) * (moments.variance > 0)
     shown = score if shown is None else shown
     return Subject(kind=kind, amount=amount, score=score, shown=shown, mean=moments.mean, null=moments, **rest)
