@@ -95,6 +95,8 @@ def _code(arguments: Sequence[str] | None) -> int:
     command = typer.main.get_command(app)
     try:
         code = command.main(args=None if arguments is None else list(arguments), prog_name="kwis", standalone_mode=False)
+        if code == INTERRUPTED:  # the framework takes an interruption for an ending like others
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except SystemExit:  # the way in which the framework takes a closed pipe while it prints its help
         hush()

@@ -48,10 +48,15 @@ class LogOptions:
             raise InputError("LOG must be the name of a file, a folder or a pattern, got an empty one")
         from kwis.io.files import files_of
 
-        try:
-            return files_of(self.source)
-        except (InputError, OSError, ValueError):  # reading the log will say what is wrong
-            return [self.source]
+        with _readable(self.source):
+            try:
+                found = files_of(self.source)
+            except InputError:  # reading the log will say what is wrong
+                found = [self.source]
+        for path in found:
+            if any("\ud800" <= sign <= "\udfff" for sign in path):  # how Python writes bytes that are not UTF-8
+                raise InputError(f"LOG must have a name in UTF-8, got {path!r}; rename it")
+        return found
 
     def read(self) -> LoggedBandit:
         """The log; a column called ``propensity`` is taken for what it says."""
@@ -133,6 +138,7 @@ class LogOptions:
 @contextmanager
 def _readable(source: str) -> Iterator[None]:
     """Name the log in whatever a library says of a file that it cannot read."""
+    import csv
     import zlib
 
     import duckdb
@@ -145,7 +151,7 @@ def _readable(source: str) -> Iterator[None]:
         raise InputError(f"cannot read {source!r}: it is nested too deeply") from None
     except MemoryError:
         raise InputError(f"cannot read {source!r}: it does not fit into memory") from None
-    except (OSError, EOFError, ValueError, OverflowError, zlib.error, duckdb.Error) as failure:
+    except (OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error, duckdb.Error) as failure:
         reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
         raise InputError(f"cannot read {source!r}: {reason}") from None
 
