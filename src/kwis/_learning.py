@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
+
+from kwis._process import one_at_a_time
 from kwis.errors import InputError
+from kwis.smoothing.threads import one_blas_thread
 from kwis.typing import Floats
 
 ROWS_FOR_TREES = 500
@@ -39,22 +42,28 @@ def weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
 
 
 @cache
-def _thread_pools() -> Any:
-    """The thread pools of the libraries models use; looking for them reads the process's map of memory, so it is done once."""
+def _openmp() -> Any:
+    """The OpenMP libraries that models use; looking for them reads the process's map of memory, so it is done once."""
     import sklearn.ensemble  # noqa: F401 - loads the libraries that are looked for
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold what is called here to one thread; OpenMP counts for each calling thread, BLAS for the process."""
+    with one_blas_thread, _openmp().limit(limits=1):
+        yield
 
 
 @contextmanager
 def fitting(model: Any, rows: int) -> Iterator[None]:
-    """Circumstances in which to fit and predict: errors as ours, no chatter, and no more threads than the work is worth.
+    """Circumstances in which to fit and predict: errors as ours, and no more threads than the work is worth.
 
-    Warnings are left out, as non-convergence shows in the held-out error.
+    Warnings of a model reach whoever chose it; those kwis chooses have none.
     """
-    with _thread_pools().limit(limits=1 if rows < _ROWS_FOR_THREADS else None), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with one_at_a_time, one_thread() if rows < _ROWS_FOR_THREADS else nullcontext(), np.errstate(all="ignore"):
         try:
             yield
         except InputError:

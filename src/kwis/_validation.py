@@ -196,9 +196,15 @@ def fold_count(value: Any, name: str, n: int) -> int:
     return k
 
 
+LOWEST_LEVEL, HIGHEST_LEVEL = 0.001, 1 - 1e-9
+"""Levels beyond have no meaning as intervals, and quantiles beyond no digits."""
+
+
 def level(value: Any) -> float:
     if not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
         raise InputError(f"`level` must be between 0 and 1, got {value!r}")
+    if not LOWEST_LEVEL <= float(value) <= HIGHEST_LEVEL:
+        raise InputError(f"`level` must be from {LOWEST_LEVEL} to {HIGHEST_LEVEL}, got {value!r}")
     return float(value)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis._process import one_at_a_time
 from kwis.columns import Label
 from kwis.distributions import unknown_action
 from kwis.errors import InputError
@@ -30,7 +31,8 @@ def predicted(model: Any, log: LoggedBandit) -> Floats:
     places = _places(np.asarray(classes).tolist(), log)
     inputs = _inputs(model, log)
     try:
-        probabilities = np.asarray(model.predict_proba(inputs), dtype=np.float64)
+        with one_at_a_time:
+            probabilities = np.asarray(model.predict_proba(inputs), dtype=np.float64)
     except Exception as failure:  # the classifier's own business, reported as ours
         reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
         raise InputError(f"`target` must be able to predict on the log, and {kind} failed: {reason}") from failure

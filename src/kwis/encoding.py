@@ -22,16 +22,16 @@ Means and deviations are over the rows of the log, each counted once whatever it
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from kwis._process import warn
 from kwis._validation import read_only
 from kwis.columns import Column, Label
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError
 from kwis.scaling import standardise
 from kwis.table import Table
 from kwis.typing import Floats, Ints
@@ -198,11 +198,7 @@ def _categorical(name: str, column: Column) -> list[tuple[Feature, Floats]]:
 
 def _pooled(name: str, codes: Ints, levels: tuple[Label, ...]) -> tuple[Ints, tuple[Label, ...]]:
     """The most frequent levels keep a code each; those seen once, and all others, share the last."""
-    warnings.warn(
-        f"`{name}` has {len(levels)} different values; the {KEPT_LEVELS} most frequent are kept and the others count as one",
-        KwisWarning,
-        stacklevel=2,
-    )
+    warn(f"`{name}` has {len(levels)} different values; the {KEPT_LEVELS} most frequent are kept and the others count as one", 2)
     counts = np.bincount(codes, minlength=len(levels))
     frequent = np.argsort(-counts, kind="stable")[:KEPT_LEVELS]
     kept = np.sort(frequent[counts[frequent] > 1])

@@ -7,11 +7,18 @@
     └── UnsupportedError           a valid question this method cannot answer honestly
 
     KwisWarning (UserWarning)      the answer stands, but read this first
+
+Their sentences quote data, so they are cleared of what a terminal would obey.
 """
+
+from kwis._text import visible
 
 
 class KwisError(Exception):
     """Base of every error raised on purpose."""
+
+    def __init__(self, *sentence: object) -> None:
+        super().__init__(*(visible(part) if isinstance(part, str) else part for part in sentence))
 
 
 class InputError(KwisError, ValueError):
@@ -24,3 +31,6 @@ class UnsupportedError(KwisError, ValueError):
 
 class KwisWarning(UserWarning):
     """The answer stands, but something about it deserves attention."""
+
+    def __init__(self, *sentence: object) -> None:
+        super().__init__(*(visible(part) if isinstance(part, str) else part for part in sentence))

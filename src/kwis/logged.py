@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from kwis._text import visible
 from kwis._validation import read_only
 from kwis.columns import Array, Label
 from kwis.encoding import Encoding
@@ -187,7 +188,7 @@ class LoggedBandit:
             *([f"  also        {', '.join(extras)}"] if extras else []),
             *(f"  note        {note}" for note in self.notes),
         ]
-        return "\n".join(lines)
+        return visible("\n".join(lines))
 
     def _means(self) -> Floats:
         with np.errstate(over="ignore"):

@@ -28,6 +28,7 @@ from kwis.typing import Floats, Seed
 ACTIONS = ("banner", "email", "push")
 CONTEXT = ("country", "device", "age", "member", "signup", "hour")
 TARGETS = ("p_new", "p_bold")
+_MARK = "kwis sample log"
 _COUNTRIES, _COUNTRY_SHARES = ("BR", "DE", "FR", "IN", "US"), (0.15, 0.2, 0.15, 0.2, 0.3)
 _DEVICES, _DEVICE_SHARES = ("desktop", "phone", "tablet", None), (0.4, 0.45, 0.1, 0.05)
 _AGES = np.arange(18, 70)
@@ -133,17 +134,19 @@ class SampleLog:
         named = {"action": "action", "propensity": "propensity", "group": "user", "time": "time"}
         return {**named, "reward": ["click", "revenue"], "context": list(CONTEXT)}
 
-    def write(self, path: str | Path) -> Path:
-        """Write the table as CSV or Parquet, by the suffix of ``path``."""
+    def write(self, path: str | Path, name: str = "path") -> Path:
+        """Write the table as CSV or Parquet, by the suffix of ``path``; no file but another sample log is replaced."""
+        from kwis._files import writable
         from kwis.io.duck import clear_errors, connect, literal
 
-        target = Path(path)
-        if target.suffix not in (".csv", ".parquet"):
-            raise InputError(f"`path` must end with .csv or .parquet, got {str(path)!r}")
+        if Path(path).suffix not in (".csv", ".parquet"):
+            raise InputError(f"`{name}` must end with .csv or .parquet, got {str(path)!r}")
+        target = writable(path, name, (_MARK.encode(), ",".join(self.table).encode()))
+        options = "FORMAT csv" if Path(path).suffix == ".csv" else f"FORMAT parquet, KV_METADATA {{generator: {literal(_MARK)}}}"
         with connect() as connection, clear_errors(f"cannot write {str(path)!r}"):
             connection.register("sample", dict(self.table))
-            connection.execute(f"COPY (SELECT * FROM sample) TO {literal(str(target))} (FORMAT {target.suffix[1:]})")
-        return target
+            connection.execute(f"COPY (SELECT * FROM sample) TO {literal(str(target))} ({options})")
+        return Path(path)
 
 
 def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False) -> SampleLog:

@@ -27,7 +27,7 @@ distribution, and a list of columns that together are one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -64,7 +64,9 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
 
     A mapping whose keys are the actions of the log is one target, with one column per action.
     """
-    return each_target(targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name))
+    several = targets.values() if isinstance(targets, Mapping) else targets if isinstance(targets, list | tuple) else ()
+    columns = frozenset(target for target in several if isinstance(target, str))
+    return each_target(targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns))
 
 
 def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: Callable[[Any, str | None], Policy]) -> tuple[Policy, ...]:
@@ -94,16 +96,16 @@ def target_in(table: Table, name: str, actions: Sequence[Label]) -> ChosenColumn
     return ProbabilityColumn(name)
 
 
-def resolve_target(log: LoggedBandit, target: Any, name: str | None = None) -> TargetPolicy:
-    """One target policy on the rows of ``log``; the module lists what a target can be."""
+def resolve_target(log: LoggedBandit, target: Any, name: str | None = None, others: Container[str] = ()) -> TargetPolicy:
+    """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns that are targets too."""
     if isinstance(target, str):
-        return _from_text(log, target, name or target)
+        return _from_text(log, target, name or target, others)
     if isinstance(target, ProbabilityColumn):
         return from_probability(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
     if isinstance(target, ChosenColumn):
         return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
     if isinstance(target, TrainedElsewhere):
-        return replace(resolve_target(log, target.target, name), question=None, elsewhere=True)
+        return replace(resolve_target(log, target.target, name, others), question=None, elsewhere=True)
     if isinstance(target, CrossFitted):
         return _from_folds(log, target, name)
     if isinstance(target, Mapping):
@@ -139,7 +141,7 @@ def _called(target: Any, log: LoggedBandit, name: str) -> Any:
         raise InputError(f"{said} ({trouble})") from trouble
 
 
-def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
+def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]) -> TargetPolicy:
     if target not in log.table:
         return _from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
@@ -148,7 +150,8 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
     policy = from_probability(log, column, name, (target,))
     members = proper_family(log.table, target, log.action_names)
     if not members:
-        if (named := family(log.table, target, log.action_names)) is not None:
+        named = family(log.table, target, log.action_names)
+        if named is not None and not _coincidence(target, named, others):
             _warn_of(named, "they are not probabilities that sum to 1 in every row")
         return policy
     whole = from_distribution(log, distribution_in(log.table, members, "target"), name, "", members)
@@ -159,6 +162,12 @@ def _from_text(log: LoggedBandit, target: str, name: str) -> TargetPolicy:
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _coincidence(target: str, members: Sequence[str], others: Container[str]) -> bool:
+    """Whether columns named like shares of a target are targets of their own, or numbered: `p_t10` is no share of `p_t1`."""
+    digits = target[-1:].isdigit() and all(member[len(target)].isdigit() for member in members)
+    return digits or any(member in others for member in members)
 
 
 def _warn_of(members: Sequence[str], reason: str) -> None:

@@ -56,8 +56,8 @@ def test_json_is_all_there_is_on_stdout(run: Run, log: Path, answer: kwis.Evalua
 
 def test_files_are_written_and_replaced_whole(run: Run, log: Path, tmp_path: Path) -> None:
     report, plain = tmp_path / "report.html", tmp_path / "answer.json"
-    report.write_text("an older report")
-    plain.write_text("an older answer")
+    report.write_text('<meta name="generator" content="kwis">an older report')
+    plain.write_text('{"schema": "kwis-evaluation/1"}')
     ended = run("evaluate", log, *QUICK, "--target", "p_new", "--report", report, "--json-file", plain)
     assert ended.code == 0
     assert report.read_text().startswith("<!DOCTYPE html>") or report.read_text().startswith("<!doctype html>")

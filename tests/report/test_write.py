@@ -11,6 +11,8 @@ from kwis.errors import InputError
 from kwis.report import write_html
 from tests.report.example import evaluation_of
 
+OLDER = '<meta name="generator" content="kwis">older'
+
 
 def test_the_report_is_written_and_its_path_returned(tmp_path):
     path = write_html(evaluation_of(), tmp_path / "report.html")
@@ -59,7 +61,7 @@ def test_a_folder_that_takes_no_files_is_one_sentence_even_for_the_superuser():
 
 def test_a_write_that_fails_leaves_the_older_report_and_no_rest(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
-    path.write_text("older")
+    path.write_text(OLDER)
 
     def full(*arguments):
         raise OSError(28, "No space left on device")
@@ -67,13 +69,13 @@ def test_a_write_that_fails_leaves_the_older_report_and_no_rest(tmp_path, monkey
     monkeypatch.setattr(_files.os, "replace", full)
     with pytest.raises(InputError, match="No space left on device"):
         write_html(evaluation_of(("p",)), path)
-    assert path.read_text() == "older"
+    assert path.read_text() == OLDER
     assert os.listdir(tmp_path) == ["report.html"]
 
 
 def test_a_newer_report_takes_the_place_of_an_older_one_with_its_permissions(tmp_path):
     path = tmp_path / "report.html"
-    path.write_text("older")
+    path.write_text(OLDER)
     path.chmod(0o640)
     write_html(evaluation_of(("p",)), path)
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")

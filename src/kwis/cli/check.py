@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
+from kwis.cli.limit import TimeLimit, time_limit
+from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, targets_of
-from kwis.cli.terminal import clear_errors, console, progress
+from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
     from kwis.diagnostics import PropensityReport
@@ -37,6 +39,7 @@ def check(
     group: opt.Group = None,
     query: opt.Query = None,
     format: opt.Format = None,  # noqa: A002 - the name of the option
+    limit: TimeLimit = None,
     json: opt.Json = False,
     require: gates.Require = None,
 ) -> None:
@@ -44,7 +47,7 @@ def check(
 
     Right propensities are called wrong with a probability of 5 %, over all tests together.
     """
-    with clear_errors():
+    with clear_errors(), time_limit(limit):
         named = LogOptions(
             source=log,
             action=action,
@@ -61,7 +64,7 @@ def check(
         )
         found, answer = _work(named, target or [])
         if json:
-            print(_json(answer))
+            print_answer(_json(answer))
         else:
             _show(found, answer, log)
         verdicts = [("verdict on the propensities", answer.verdict.level)]
@@ -88,9 +91,10 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
 def _json(report: PropensityReport) -> str:
     import json
 
+    from kwis._text import escaped_in_json
     from kwis.evaluation.output import plain
 
-    return json.dumps({"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False)
+    return escaped_in_json(json.dumps({"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _show(log: LoggedBandit, report: PropensityReport, source: str) -> None:

@@ -8,9 +8,11 @@ import typer
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
-from kwis.cli.evaluate import Output, work
+from kwis.cli.evaluate import work
+from kwis.cli.limit import TimeLimit, time_limit
+from kwis.cli.output import Output
 from kwis.cli.reading import LogOptions
-from kwis.cli.terminal import clear_errors, console
+from kwis.cli.terminal import clear_errors, console, print_answer
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def compare(
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
+    limit: TimeLimit = None,
     report: opt.Report = None,
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
@@ -58,7 +61,7 @@ def compare(
     require: gates.Require = None,
 ) -> None:
     """Rank policies, the logging policy among them, by differences on the same rows."""
-    with clear_errors():
+    with clear_errors(), time_limit(limit):
         named = LogOptions(
             source=log,
             action=action,
@@ -74,17 +77,17 @@ def compare(
             query=query,
             format=format,
         )
-        output = Output(report=report, json=json, json_file=json_file)
-        output.check()
+        output = Output.of(report=report, json=json, json_file=json_file)
+        output.check(named.files())
         _, answer = work(named, target, by=None, estimator=estimator, repair=repair, level=level, seed=seed)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
-        output.write_files(answer)
-        if json:
-            print(answer.to_json())
-        else:
-            _show(answer)
-        _enforce(answer, require_best, require)
+        with output.files_written(answer):
+            if output.json:
+                print_answer(answer.to_json())
+            else:
+                _show(answer)
+            _enforce(answer, require_best, require)
 
 
 def _show(answer: Evaluation) -> None:

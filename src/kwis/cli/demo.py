@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwis.cli.terminal import clear_errors, console, progress
+from kwis.cli.options import MOST_SEGMENTS
+from kwis.cli.progress import progress
+from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
     from kwis.evaluation import Evaluation
@@ -50,14 +52,13 @@ def demo(rows: Rows = 4000, seed: Seed = 0, report: Report = "kwis-demo.html", s
 
 
 def _save(rows: int, seed: int, path: str) -> None:
-    from kwis._files import writable
+    from kwis._text import visible
     from kwis.sample_data import CONTEXT, sample_log
 
-    writable(path, "save-log")
-    sample_log(rows, rng=seed).write(path)
-    print(f"{path}: {rows:,} decisions. Next:")
-    print(f"  kwis check {path} --reward click --context {','.join(CONTEXT)}")
-    print(f"  kwis evaluate {path} --reward click --context {','.join(CONTEXT)} --group user --target p_new --report report.html")
+    sample_log(rows, rng=seed).write(path, "save-log")
+    columns = f"--reward click --context {','.join(CONTEXT)}"
+    next_commands = (f"  kwis check {path} {columns}", f"  kwis evaluate {path} {columns} --group user --target p_new --report report.html")
+    print_answer(visible("\n".join([f"{path}: {rows:,} decisions. Next:", *next_commands])))
 
 
 def _show(sample: SampleLog, answer: Evaluation, report: str) -> None:
@@ -70,7 +71,7 @@ def _show(sample: SampleLog, answer: Evaluation, report: str) -> None:
     show.show_answer(out, answer)
     show.show_estimates(out, answer)
     for segments in answer.segments:
-        show.show_segments(out, segments, answer.settings.level)
+        show.show_segments(out, segments, answer.settings.level, MOST_SEGMENTS)
     out.print("\nThe truth, known here because the log was made up:")
     for name, key in ((LOGGING_POLICY, "logger"), *((target, target) for target in answer.targets)):
         row = next(row for row in answer.rows if row.target == name and row.recommended)

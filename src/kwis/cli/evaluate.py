@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli import scheduler as dask
+from kwis.cli.limit import TimeLimit, time_limit
+from kwis.cli.output import Output
+from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, targets_of
-from kwis.cli.terminal import clear_errors, console, progress, say
+from kwis.cli.terminal import clear_errors, say
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,10 +57,12 @@ def evaluate(
     tls_cert: dask.TlsCert = None,
     tls_key: dask.TlsKey = None,
     exact: opt.Exact = None,
+    limit: TimeLimit = None,
     report: opt.Report = None,
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
     table: opt.Table = True,
+    segments: opt.Segments = opt.MOST_SEGMENTS,
     fail_below: gates.FailBelow = None,
     using: gates.UsingOption = gates.Using.LOW,
     of: gates.OfOption = gates.Of.POLICY,
@@ -68,7 +72,7 @@ def evaluate(
 
     Every target is compared with the logging policy on the same rows. Columns called action, reward and propensity need not be named.
     """
-    with clear_errors():
+    with clear_errors(), time_limit(limit):
         named = LogOptions(
             source=log,
             action=action,
@@ -88,8 +92,8 @@ def evaluate(
         )
         gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
         gate.check()
-        output = Output(report=report, json=json, json_file=json_file, table=table)
-        output.check()
+        output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
+        output.check(named.files())
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
         if scheduler is not None and stream is False:
@@ -104,8 +108,9 @@ def evaluate(
             raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
         else:
             found, answer = work(named, target, by=by, estimator=estimator, repair=repair, level=level, seed=seed)
-        output.write(found, answer, log)
-        gate.enforce(answer)
+        with output.files_written(answer):
+            output.print(found, answer, log)
+            gate.enforce(answer)
 
 
 def work(
@@ -163,52 +168,3 @@ def scan(
             client=client,
             progress=told,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """Where an answer goes."""
-
-    report: str | None = None
-    json: bool = False
-    json_file: str | None = None
-    table: bool = True
-
-    def check(self) -> None:
-        """Refuse files that cannot be written, before the work is done."""
-        from kwis._files import writable
-
-        if self.report is not None:
-            writable(self.report, "report")
-        if self.json_file is not None:
-            writable(self.json_file, "json-file")
-
-    def write_files(self, answer: Evaluation) -> None:
-        """Report and JSON, each whole or not at all."""
-        from kwis._files import write_whole
-
-        if self.json_file is not None:
-            write_whole(self.json_file, f"{answer.to_json()}\n".encode(), "json-file")
-        if self.report is not None:
-            answer.to_html(self.report)
-
-    def write(self, log: LoggedBandit | ScannedLog, answer: Evaluation, source: str) -> None:
-        """Files first, then stdout."""
-        self.write_files(answer)
-        if self.json:
-            print(answer.to_json())
-        else:
-            self._print(log, answer, source)
-
-    def _print(self, log: LoggedBandit | ScannedLog, answer: Evaluation, source: str) -> None:
-        from kwis.cli import show
-
-        out = console()
-        show.show_log(out, log, source)
-        show.show_answer(out, answer)
-        if self.table:
-            show.show_estimates(out, answer)
-        for segments in answer.segments:
-            show.show_segments(out, segments, answer.settings.level)
-        if self.report is not None:
-            out.print(f"\nReport: {self.report}", soft_wrap=True)

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+MOST_SEGMENTS = 50
+"""Segments shown of each split, unless another number is asked for."""
+
 
 class RepairChoice(StrEnum):
     """What ``--repair`` may be."""
@@ -154,7 +157,13 @@ Report = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=_OUTPUT)]
 JsonFile = Annotated[
-    str | None, typer.Option("--json-file", metavar="FILE", help="Write the same JSON to a file.", rich_help_panel=_OUTPUT)
+    str | None, typer.Option("--json-file", metavar="FILE", help="Write the same JSON to a file; - is stdout.", rich_help_panel=_OUTPUT)
+]
+Segments = Annotated[
+    int,
+    typer.Option(
+        "--segments", metavar="NUMBER", min=1, help="Segments shown of each split, the largest; JSON has all.", rich_help_panel=_OUTPUT
+    ),
 ]
 Table = Annotated[bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)]
 

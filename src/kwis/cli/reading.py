@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwis.cli.options import SourceChoice, listed
-from kwis.errors import InputError
+from kwis.errors import InputError, KwisError
 
 if TYPE_CHECKING:
     from kwis.columns import Label
@@ -41,13 +42,31 @@ class LogOptions:
     query: str | None = None
     format: str | None = None
 
+    def files(self) -> list[str]:
+        """The files that will be read, as far as they are there; an empty name would stand for the working directory."""
+        if not self.source.strip():
+            raise InputError("LOG must be the name of a file, a folder or a pattern, got an empty one")
+        from kwis.io.files import files_of
+
+        with _readable(self.source):
+            try:
+                found = files_of(self.source)
+            except InputError:  # reading the log will say what is wrong
+                found = [self.source]
+        for path in found:
+            if any("\ud800" <= sign <= "\udfff" for sign in path):  # how Python writes bytes that are not UTF-8
+                raise InputError(f"LOG must have a name in UTF-8, got {path!r}; rename it")
+        return found
+
     def read(self) -> LoggedBandit:
         """The log; a column called ``propensity`` is taken for what it says."""
         from kwis.io.assemble import assemble
         from kwis.io.read import completed, read_source
         from kwis.io.source import Roles
 
-        found = read_source(self.source, self.query, self.format)
+        self.files()
+        with _readable(self.source):
+            found = read_source(self.source, self.query, self.format)
         table = found.table
         roles = Roles(
             action=self.action,
@@ -66,6 +85,7 @@ class LogOptions:
 
     def scanned(self, stream: bool | None) -> ScannedLog | None:
         """The log to be read in batches: if that is asked for, or by itself if it is Parquet files of very many rows; None otherwise."""
+        self.files()
         plain = self.query is None and not self.estimate_propensity and self.format in (None, "parquet")
         if stream is False or (stream is None and not (plain and _many_rows(self.source))):
             return None
@@ -73,7 +93,8 @@ class LogOptions:
             raise InputError("`stream` must go with Parquet files as they are, without query, estimate-propensity or another format")
         from kwis.streaming.scan import scan_log
 
-        names = scan_log(self.source).source.types
+        with _readable(self.source):
+            names = scan_log(self.source).source.types
         usual = next((name for name in _USUAL_PROPENSITY if name in names), None)
         return scan_log(
             self.source,
@@ -112,6 +133,27 @@ class LogOptions:
         if self.propensity is not None or found.roles.propensity is not None:
             return self.propensity
         return next((name for name in _USUAL_PROPENSITY if name in found.table), None)
+
+
+@contextmanager
+def _readable(source: str) -> Iterator[None]:
+    """Name the log in whatever a library says of a file that it cannot read."""
+    import csv
+    import zlib
+
+    import duckdb
+
+    try:
+        yield
+    except KwisError:
+        raise
+    except RecursionError:
+        raise InputError(f"cannot read {source!r}: it is nested too deeply") from None
+    except MemoryError:
+        raise InputError(f"cannot read {source!r}: it does not fit into memory") from None
+    except (OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error, duckdb.Error) as failure:
+        reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
+        raise InputError(f"cannot read {source!r}: {reason}") from None
 
 
 def _many_rows(source: str) -> bool:

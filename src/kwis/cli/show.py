@@ -70,8 +70,9 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
     _points(console, _further_reasons(evaluation), "- ")
 
 
-def show_segments(console: Console, found: Segments, level: float) -> None:
-    """Recommended estimates in every segment; the intervals of their changes hold for all segments at once."""
+def show_segments(console: Console, every: Segments, level: float, most: int) -> None:
+    """Recommended estimates in the largest segments; the intervals of their changes hold for all segments at once."""
+    found = every.largest(most)
     layout = _Layout.of(f"by {', '.join(found.columns)}", level, "of change, all at once", console)
     for segment in found.segments:
         changes = {(change.target, change.reward): change for change in segment.changes}

@@ -7,9 +7,10 @@ code  meaning
 ====  ==========================================================
 0     done, and every gate passed
 1     a gate failed
-2     bad input: an option, a column, a file
+2     bad input: an option, a column, a file, a limit
 3     something unforeseen; KWIS_TRACEBACK=1 shows where
 130   interrupted
+143   terminated
 ====  ==========================================================
 """
 
@@ -19,19 +20,20 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
-from kwis.errors import KwisError, KwisWarning
+from kwis._text import visible
+from kwis.errors import InputError, KwisError, KwisWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-GATE_FAILED, BAD_INPUT, UNFORESEEN, INTERRUPTED = 1, 2, 3, 130
+GATE_FAILED, BAD_INPUT, UNFORESEEN, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 _WIDE = 160
 
@@ -42,7 +44,7 @@ def clear_errors() -> Iterator[None]:
     said: set[str] = set()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        line = f"warning: {_as_options(str(message))}"
+        line = f"warning: {as_options(str(message))}"
         subject = re.split("[;,]", line, maxsplit=1)[0]  # reading and evaluating may both find that a log is short
         if subject not in said:
             said.add(subject)
@@ -54,29 +56,77 @@ def clear_errors() -> Iterator[None]:
         try:
             yield
         except KwisError as problem:
-            say(f"error: {_as_options(str(problem))}")
+            say(f"error: {as_options(str(problem))}")
             raise typer.Exit(BAD_INPUT) from None
-        except (typer.Exit, typer.Abort, KeyboardInterrupt, BrokenPipeError):
+        except (typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
+        except MemoryError:
+            say("error: LOG must fit into memory, and it does not; --stream reads Parquet files in batches")
+            raise typer.Exit(BAD_INPUT) from None
         except Exception as problem:
-            if os.environ.get("KWIS_TRACEBACK"):
-                raise
-            say(f"error: unforeseen {type(problem).__name__}: {problem}; KWIS_TRACEBACK=1 shows where")
-            raise typer.Exit(UNFORESEEN) from None
+            raise typer.Exit(unforeseen(problem)) from None
+
+
+def unforeseen(problem: Exception) -> int:
+    """Say that something is a fault of kwis, and return its exit code; or raise it to whoever wants to see where it happened."""
+    if os.environ.get("KWIS_TRACEBACK"):
+        raise problem
+    kind = f"unforeseen {type(problem).__name__}: {problem}"
+    say(f"error: {kind}; this is a fault of kwis: please report it to its maintainers, with what KWIS_TRACEBACK=1 shows")
+    return UNFORESEEN
 
 
 def say(line: str) -> None:
-    """One line on stderr, whatever line breaks were in it."""
-    print(" ".join(line.split()), file=sys.stderr, flush=True)
+    """One line on stderr, whatever line breaks were in it; if nobody listens, none."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            print(visible(" ".join(line.split())), file=sys.stderr, flush=True)
+
+
+def print_answer(text: str) -> None:
+    """Print to stdout."""
+    with _to_stdout():
+        print(text, flush=True)
+
+
+@contextmanager
+def _to_stdout() -> Iterator[None]:
+    """A reader of a pipe who has seen enough changes nothing about how the command ends; a full disk is said."""
+    try:
+        yield
+    except BrokenPipeError:
+        hush()
+    except OSError as problem:
+        hush()
+        raise InputError(f"the answer cannot be written to stdout ({problem.strerror})") from None
+
+
+def hush() -> None:
+    """Send what else is printed nowhere, as stdout takes no more."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def console() -> Console:
     """Where answers go: as wide as the terminal, or wide enough for any table when they are piped."""
-    from rich.console import Console
-
     piped = not sys.stdout.isatty()
     target = cast(IO[str], _Trimmed(sys.stdout)) if piped else None
-    return Console(file=target, width=_WIDE if piped else None, highlight=False, markup=False, emoji=False)
+    return safe_console(file=target, width=_WIDE if piped else None)
+
+
+def safe_console(**options: Any) -> Console:
+    """A console that shows data and never obeys it."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Safe(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return Safe(highlight=False, markup=False, emoji=False, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +136,37 @@ class _Trimmed:
     stream: TextIO
 
     def write(self, text: str) -> int:
-        return self.stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        with _to_stdout():
+            return self.stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        return len(text)
 
     def flush(self) -> None:
-        self.stream.flush()
+        with _to_stdout():
+            self.stream.flush()
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar on stderr to be told ``(done, total, what)``; on anything but a terminal it stays silent."""
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
-
-
-def _as_options(sentence: str) -> str:
+def as_options(sentence: str) -> str:
     """What the library asks for in Python, as it is written in a shell."""
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
-    sentence = sentence.replace("kwis.distribution([...])", "--target distribution:a,b,c")
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
-    return sentence.replace("read_log(actions=[...])", "--actions a,b,c").replace("`source`", "LOG")
+    for python, shell in _IN_A_SHELL.items():
+        sentence = sentence.replace(python, shell)
+    return sentence
+
+
+_IN_A_SHELL = {
+    "kwis.distribution([...])": "--target distribution:a,b,c",
+    "read_log(actions=[...])": "--actions a,b,c",
+    "scan_log(actions=[...])": "--actions a,b,c",
+    "kwis.read_log has all": "--no-stream has all",
+    "a log in memory, from kwis.read_log, got one that is scanned": "a log in memory, got one that is read in batches; see --no-stream",
+    "for a log that is scanned": "for a log that is read in batches",
+    "in a log that is scanned": "in a log that is read in batches",
+    "of those that a scanned log has": "of those that a log read in batches has",
+    "of a scanned log": "of a log that is read in batches",
+    "`source`": "LOG",
+    "`client`": "`scheduler`",
+    "`estimators`": "`estimator`",
+    "`propensity_source`": "`propensity-source`",
+    "`row_weight`": "`row-weight`",
+}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kwis._text import visible
 from kwis.columns import Label
 from kwis.propensity.check import PropensityCheck
 from kwis.propensity.support import Support
@@ -220,7 +221,7 @@ class PropensityReport:
 
     def __repr__(self) -> str:
         outcome = f"{len(self.tests):,} tests together: p = {self.p_value:.2g}"
-        return "\n  - ".join([f"Propensities: {self.verdict.level}", *self.verdict.reasons, outcome, *self.notes])
+        return visible("\n  - ".join([f"Propensities: {self.verdict.level}", *self.verdict.reasons, outcome, *self.notes]))
 
     def verdict_on(self, target: str) -> Verdict:
         """Verdict for one target; that for all where it was not among those tested."""

@@ -12,8 +12,8 @@ Random numbers are a function of the seed, the draw and the row, so the sums hav
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from kwis._compile import compiled
 from kwis.diagnostics.family import Family
 from kwis.diagnostics.null import Null
 from kwis.smoothing.threads import each_block, row_blocks
@@ -120,7 +120,7 @@ def _places(family: Family) -> Ints:
     return places
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+@compiled(nogil=True, error_model="numpy", inline="always")
 def _mixed(x):
     """SplitMix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -128,12 +128,12 @@ def _mixed(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+@compiled(nogil=True, error_model="numpy", inline="always")
 def _uniform(key, number):
     return (_mixed(key + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _redraw(seed, first, start, ends, gains, slot, actions, everywhere, places, regions, group, sharing, of_column, of_region, out):
     """For each draw new actions, and the sums of what they add, by power, subject and region.
 

@@ -28,6 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis import _validation as check
+from kwis._learning import one_thread
+from kwis._process import one_at_a_time
 from kwis.copies import together_of
 from kwis.logged import LoggedBandit
 from kwis.policies import TargetPolicy
@@ -160,8 +162,7 @@ class Nearby:
 def _nearest(features: Floats, count: int) -> Ints:
     """``(n, count)`` numbers of the nearest other rows, the nearest first."""
     from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    with one_at_a_time, one_thread():
         found = NearestNeighbors(n_neighbors=count).fit(features).kneighbors(return_distance=False)
     return np.asarray(found, dtype=np.int64)

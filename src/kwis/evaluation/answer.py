@@ -8,7 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from kwis import _validation as check
-from kwis.evaluation.records import Change, Path, Ranking, Recommendation, Row, Segments, Settings
+from kwis._text import visible
+from kwis.evaluation.records import SEGMENTS_SHOWN, Change, Path, Ranking, Recommendation, Row, Segments, Settings
 from kwis.typing import Floats
 
 if TYPE_CHECKING:
@@ -126,13 +127,13 @@ class Evaluation:
 
         return json_of(self, path)
 
-    def to_html(self, path: str | PathLike[str]) -> Any:
-        """Write the report, one self-contained file."""
+    def to_html(self, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Any:
+        """Write the report, one self-contained file, with the largest ``segments`` of each split."""
         from kwis.report import write_html
 
-        return write_html(self, path)
+        return write_html(self, path, segments=segments)
 
     def __repr__(self) -> str:
         from kwis.evaluation.words import answer_in_words
 
-        return "\n\n".join([answer_in_words(self), *map(repr, self.segments)])
+        return "\n\n".join([visible(answer_in_words(self)), *map(repr, self.segments)])

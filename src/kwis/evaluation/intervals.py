@@ -253,6 +253,11 @@ def critical_value(influences: list[Floats], group: Ints | None, level: float, s
 _DRAWS = 40_000
 
 
+def independent_critical_value(count: int, level: float) -> float:
+    """The same for so many independent errors, and at least that for correlated ones (Šidák 1967): for more than can be simulated."""
+    return NormalDist().inv_cdf((1 + level ** (1 / count)) / 2)
+
+
 def widened(interval: Interval, critical: float) -> Interval:
     """The interval with both arms stretched from the reach of one normal error to ``critical``; its skewness stays."""
     factor = critical / NormalDist().inv_cdf((1 + interval.level) / 2)

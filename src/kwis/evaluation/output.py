@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwis._files import writable, write_whole
+from kwis._text import escaped_in_json
 from kwis.errors import InputError, UnsupportedError
-from kwis.evaluation.records import LOGGING_POLICY, Plain, Row
+from kwis.evaluation.records import LOGGING_POLICY, Change, Plain, Row, Segments
 from kwis.results import Interval
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def plain(value: Any) -> Plain:
 def json_of(evaluation: Evaluation, path: str | PathLike[str] | None) -> str:
     """JSON of everything but the arrays with one entry per row; also written to ``path`` if there is one."""
     entries = {entry.name: plain(getattr(evaluation, entry.name)) for entry in dataclasses.fields(evaluation) if entry.name != "weights"}
-    text = json.dumps({"schema": SCHEMA, **entries}, indent=2, ensure_ascii=False, allow_nan=False)
+    text = escaped_in_json(json.dumps({"schema": SCHEMA, **entries}, indent=2, ensure_ascii=False, allow_nan=False))
     if path is not None:
         write_whole(writable(path), f"{text}\n".encode())
     return text
@@ -56,22 +57,37 @@ def json_of(evaluation: Evaluation, path: str | PathLike[str] | None) -> str:
 
 def frame_of(evaluation: Evaluation, library: str | None) -> Any:
     """Rows as a frame of the library named, or of the first that is installed."""
+    return _frame([_record(evaluation.changes, row) for row in evaluation.rows], library)
+
+
+def frame_of_segments(found: Segments, library: str | None) -> Any:
+    """Rows of all segments as such a frame; the values that make a segment stand first."""
+    return _frame(
+        [
+            {**dict(zip(found.columns, segment.values, strict=True)), "rows": segment.n, **_record(segment.changes, row)}
+            for segment in found.segments
+            for row in segment.rows
+        ],
+        library,
+    )
+
+
+def _frame(records: Sequence[Mapping[str, Any]], library: str | None) -> Any:
     if library is not None and library not in _LIBRARIES:
         raise InputError(f"`library` must be one of {', '.join(_LIBRARIES)}, got {library!r}")
     name = library or next((name for name in _LIBRARIES if find_spec(name) is not None), None)
     if name is None or find_spec(name) is None:
         raise UnsupportedError(f"a frame needs {name or 'pandas, polars or pyarrow'} to be installed")
-    records = [_record(evaluation, row) for row in evaluation.rows]
     columns = {key: [record[key] for record in records] for key in records[0]}
     module = import_module(name)
     return module.table(columns) if name == "pyarrow" else module.DataFrame(columns)
 
 
-def _record(evaluation: Evaluation, row: Row) -> dict[str, Any]:
+def _record(changes: Sequence[Change], row: Row) -> dict[str, Any]:
     change = next(
         (
             found
-            for found in evaluation.changes
+            for found in changes
             if (found.target, found.reward, found.estimator, found.baseline) == (row.target, row.reward, row.estimator, LOGGING_POLICY)
         ),
         None,

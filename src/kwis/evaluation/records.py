@@ -6,9 +6,10 @@ Each becomes plain JSON in one place, :mod:`kwis.evaluation.output`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kwis._text import visible
 from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kwis.evaluation.table import TextTable
 
 LOGGING_POLICY = "logging policy"
+SEGMENTS_SHOWN = 50
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
 
 
@@ -146,7 +148,7 @@ class Recommendation:
     def __repr__(self) -> str:
         from kwis.evaluation.words import recommendation_in_words
 
-        return recommendation_in_words(self)
+        return visible(recommendation_in_words(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,11 +199,27 @@ class Segments:
     segments: tuple[Segment, ...]
     notes: tuple[str, ...] = ()
 
-    def table(self) -> TextTable:
-        """One line per segment, policy and reward."""
+    def largest(self, most: int = SEGMENTS_SHOWN) -> Segments:
+        """The largest segments, in their order; the intervals of their changes still hold for all."""
+        if len(self.segments) <= most:
+            return self
+        chosen = set(sorted(range(len(self.segments)), key=lambda place: -self.segments[place].n)[:most])
+        kept = tuple(segment for place, segment in enumerate(self.segments) if place in chosen)
+        rows = sum(segment.n for segment in self.segments) - sum(segment.n for segment in kept)
+        note = f"the {most:,} largest of {len(self.segments):,} segments are shown; the others have {rows:,} rows"
+        return replace(self, segments=kept, notes=(note, *self.notes))
+
+    def table(self, most: int = SEGMENTS_SHOWN) -> TextTable:
+        """One line per segment, policy and reward, for the largest segments."""
         from kwis.evaluation.table import segment_table
 
-        return segment_table(self)
+        return segment_table(self.largest(most))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """All segments as a data frame of pandas, polars or pyarrow, one line per segment, policy and reward."""
+        from kwis.evaluation.output import frame_of_segments
+
+        return frame_of_segments(self, library)
 
     def __repr__(self) -> str:
         return str(self.table())
@@ -268,7 +286,8 @@ class Sensitivity:
 
     def __repr__(self) -> str:
         ranges = zip(self.gammas, self.lows, self.highs, strict=True)
-        return "\n".join([self.words, *(f"  odds wrong by up to {gamma:g}: {low:.4g} to {high:.4g}" for gamma, low, high in ranges)])
+        lines = (f"  odds wrong by up to {gamma:g}: {low:.4g} to {high:.4g}" for gamma, low, high in ranges)
+        return visible("\n".join([self.words, *lines]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,13 +10,15 @@ import numpy as np
 from kwis.diagnostics import PropensityReport, combine, verdict, weight_diagnostics
 from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change
-from kwis.evaluation.intervals import Intervals, critical_value, influence_between
+from kwis.evaluation.intervals import Intervals, critical_value, independent_critical_value, influence_between
 from kwis.evaluation.measure import Measured, resample
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.split import Split
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
+
+_MOST_SIMULATED = 50  # beyond, segments times rows would not fit into memory; their errors are independent or nearly so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,8 @@ def _segments(
 def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> float:
     """Over all segments of one target and reward; groups may reach across segments."""
     same = [(part, other) for part in parts for other in part.targets if (other.target, other.reward) == (one.target, one.reward)]
+    if len(same) > _MOST_SIMULATED:
+        return independent_critical_value(len(same), intervals.level)
     influences = [part.influence(other, one.sample.n) for part, other in same]
     return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
 

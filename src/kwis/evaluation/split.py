@@ -12,7 +12,6 @@ from kwis.errors import InputError
 from kwis.logged import LoggedBandit
 from kwis.typing import Ints
 
-MOST_SEGMENTS = 50
 LEAST_ROWS = 30
 _BINS = 4
 _MANY_NUMBERS = 25
@@ -27,7 +26,7 @@ class Split:
     labels, rows
         The values of the columns that make each segment, and the numbers of its rows.
     notes
-        What is not shown.
+        Which rows have no segment.
     """
 
     columns: tuple[str, ...]
@@ -56,18 +55,18 @@ def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
         raise InputError("`by` must name at least one column, got an empty combination")
     parts = [_levels(log, name) for name in columns]
     keys, codes = np.unique(np.stack([codes for codes, _ in parts], axis=1), axis=0, return_inverse=True)
-    members = [np.flatnonzero(codes.ravel() == code) for code in range(len(keys))]
+    order, starts = np.argsort(codes.ravel(), kind="stable"), np.cumsum(np.bincount(codes.ravel()))[:-1]
+    members = np.split(order, starts)
     sizes = np.array([rows.size if _draws(log, rows) > 1 else 0 for rows in members])
-    largest = np.argsort(-sizes, kind="stable")
-    kept = np.sort(largest[sizes[largest] >= LEAST_ROWS][:MOST_SEGMENTS])
+    kept = np.flatnonzero(sizes >= LEAST_ROWS)
     names = " and ".join(f"`{name}`" for name in columns)
     if not kept.size and not sizes.any():
         raise InputError(f"`by` must make segments of several groups, and every one by {names} has a single group")
     if not kept.size:
         raise InputError(f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has {sizes.max()}")
     gone, rows = len(members) - kept.size, sum(part.size for part in members) - int(sizes[kept].sum())
-    what = f"1 segment by {names} with {rows:,} rows is" if gone == 1 else f"{gone} segments by {names} with {rows:,} rows are"
-    note = f"{what} not shown: too few rows (under {LEAST_ROWS}), a single group, or not among the largest"
+    what = f"1 segment by {names} with {rows:,} rows has" if gone == 1 else f"{gone:,} segments by {names} with {rows:,} rows have"
+    note = f"{what} no estimate: too few rows (under {LEAST_ROWS}) or a single group"
     return Split(
         columns=columns,
         labels=tuple(tuple(levels[key] for key, (_, levels) in zip(keys[code], parts, strict=True)) for code in kept),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kwis._text import visible
 from kwis.errors import InputError
 from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments, every_policy
 from kwis.evaluation.words import decimals, number, signed, span, wrapped
@@ -43,7 +44,7 @@ class TextTable:
         lines: list[str] = []
         for title, rows in self.blocks:
             lines += [title, self._line(self.header, widths), *(self._line(row, widths) for row in rows), ""]
-        return "\n".join([*lines, *self.footer]).rstrip()
+        return visible("\n".join([*lines, *self.footer]).rstrip())
 
     __repr__ = __str__
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kwis._process import warn
 from kwis._validation import one_of, read_only
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
 from kwis.encoding import encode, seconds
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError
 from kwis.io.context import context_columns
 from kwis.io.source import Roles, Source
 from kwis.logged import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
@@ -29,7 +29,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     if table.n == 0:
         raise InputError("`source` must have rows, got none")
     if table.n < FEW_ROWS:
-        warnings.warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", KwisWarning, stacklevel=3)
+        warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 3)
     action, action_names = _actions(table, roles.action or "action", roles.actions)
     behaviour = _behaviour(table, roles.propensity, action, action_names)
     rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")

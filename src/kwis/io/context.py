@@ -13,15 +13,15 @@ a note, :func:`kwis.evaluate` takes its targets out, and ``context=[...]`` settl
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from kwis._process import warn
 from kwis.columns import Column, Label
 from kwis.distributions import proper_family
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError
 from kwis.io.source import Roles
 from kwis.table import Table
 
@@ -86,9 +86,5 @@ def _unused_propensities(table: Table, roles: Roles) -> list[str]:
         return []
     found = [name for name in _PROPENSITY_NAMES if name in table]
     if found:
-        warnings.warn(
-            f"`propensity` was not named although the log has a column `{found[0]}`; pass propensity={found[0]!r} to use it",
-            KwisWarning,
-            stacklevel=5,
-        )
+        warn(f"`propensity` was not named although the log has a column `{found[0]}`; pass propensity={found[0]!r} to use it", 5)
     return found

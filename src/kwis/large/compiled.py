@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import exp2
 
 TILE = 256
@@ -83,7 +84,7 @@ def _pass_by(bounds, both, x, codes, tile, tile_codes, penalty, base, columns, r
                     sums[j] += k[0, j] * first + k[1, j] * second
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def add_products(same, x, codes, tiles, tile_codes, penalty, base, columns, rows, row_sums, column_sums):
     """Add ``K @ columns`` to ``row_sums`` (n, p) and ``K' @ rows`` to ``column_sums`` (tiles, q, TILE).
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from kwis import _validation as check
+from kwis._learning import one_thread
 from kwis._sums import sum_of_others
 from kwis._validation import read_only
 from kwis.bandwidth.folds import make_folds
@@ -102,7 +102,7 @@ def estimate_propensities(
         raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
     seed, features = int(generator.integers(2**31)), log.features()
-    with engine(), threadpool_limits(1):  # trees on two threads are thirty times slower than on one wherever a core is busy
+    with engine(), one_thread():  # trees on two threads are thirty times slower than on one wherever a core is busy
         learners = default_learners(log, features, seed) if model is None else {_described(model): Classifier(model, log, features)}
         tried = {name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()}
         mixture = _Mixture.of(tuple(tried.values()), log, lowest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from os import PathLike
@@ -12,19 +13,21 @@ from string import Template
 
 from kwis._files import writable, write_whole
 from kwis.evaluation.answer import Evaluation
+from kwis.evaluation.records import SEGMENTS_SHOWN
 from kwis.report.layout import body
 from kwis.report.markup import element
 from kwis.report.summary import page_of
 from kwis.report.view import Page
 
 
-def write_html(evaluation: Evaluation, path: str | PathLike[str]) -> Path:
+def write_html(evaluation: Evaluation, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Path:
     """Write the report of an evaluation, one self-contained HTML file, and return its path.
 
-    The file appears whole or not at all: an older report stays as it is until the new one is complete.
+    The file appears whole or not at all: an older report stays as it is until the new one is complete, and no other file is replaced.
     """
     target = writable(path)
-    return write_page(page_of(evaluation), target)
+    shown = replace(evaluation, segments=tuple(found.largest(segments) for found in evaluation.segments))
+    return write_page(page_of(shown), target)
 
 
 def write_page(page: Page, path: str | PathLike[str]) -> Path:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import UNWRAPPED, exp2, smaller
 
 TILE = 256
@@ -101,7 +102,7 @@ def _mean_and_moment(q, mass, load, least):
     return g, a, b, c
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, predicted, slope):
     """Held-out mean weight for each row, and its derivative with respect to ``-log2`` of all kernels together.
 
@@ -146,7 +147,7 @@ def _climb(q, mass, load, least, stretch, k, sums):
             k[j] = k[j] * k[j] if k[j] > tiny else zero
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def ladder(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, stretches, scores):
     """Add the score at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores``."""
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
@@ -168,7 +169,7 @@ def ladder(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_wei
         first = last
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, out):
     """Write the kernel between each row and all columns."""
     skip = np.zeros(2, np.int64)
@@ -182,7 +183,7 @@ def kernel_rows(rows, x, codes, tiles, tile_codes, penalty, base, out):
                 row[j] = exp2(-flat[j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def kernel_from_distances(q, stretch, out):
     """``out = 2**(-stretch q)``, elementwise."""
     flat, flat_out = q.ravel(), out.ravel()
@@ -200,7 +201,7 @@ def _two_sums(q, first, second):
     return a, b
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def two_products(rows, x, codes, tiles, tile_codes, penalty, base, first, second, out):
     """``K @ [first, second]`` for the rows, with the kernel unshifted."""
     skip = np.zeros(2, np.int64)

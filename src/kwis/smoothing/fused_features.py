@@ -1,13 +1,14 @@
 """The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
+# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import exp2
 from kwis.smoothing.fused import FAST, GROUP, INNER, TILE, TOGETHER, distances, last_together
 
@@ -105,7 +106,7 @@ def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
         code_origin[code] = codes[code] != tile_codes[nearest, code, column]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, predicted, slopes, code_slopes):
     """Held-out means, and ``sum_ij pull_ij (x_il - t_jl)^2`` for every feature ``l``, added to ``slopes``.
 

@@ -5,15 +5,16 @@ exponential is computed twice. An empty ``kept`` says that it does not: then the
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 3901170c88b0: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py b253b20311c0: the cache of compiled code is keyed by this file alone.
+# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 193cb6d757c0: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py e126e81656c2: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import exp2
 from kwis.smoothing.fused import FAST, GROUP, INNER, TILE
 from kwis.smoothing.fused_features import add_column_moments, mismatch_moments
@@ -34,7 +35,7 @@ def _two_kernels(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k):
     _kernel_in_place(other_k)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def kernels(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, kept, rows, columns):
     """Add ``K @ [mass, load]`` to ``rows`` (n, 2) and ``columns`` (tiles from the strip on, 2, TILE); ``K`` stays in ``kept``.
 
@@ -101,7 +102,7 @@ def _mixed_moments(q, p, tile, x, y, slopes):
         slopes[first + 3] -= 2.0 * (x[first + 3] * d + y[first + 3] * h)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def kernel_slopes(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, about, own, kept, slopes, code_slopes):
     """Add ``sum pull_ij (x_il - t_jl)^2`` over the strip's pairs of rows, both ways, to the slope of every feature ``l``.
 

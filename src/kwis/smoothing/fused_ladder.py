@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import exp2
 from kwis.smoothing.fused import FAST, INNER, TILE, TOGETHER, distances
 
@@ -32,7 +33,7 @@ def _climb(q, squarings, vectors, k, sums):
         sums[rung, 1] += b
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def ladder_products(rows, x, codes, tiles, tile_codes, penalty, base, squarings, vectors, out):
     """Write the two products of every rung to ``out`` (rungs, n, 2); ``vectors`` is (tiles, rungs, 2, TILE)."""
     skip = np.zeros(2, np.int64)

@@ -7,13 +7,14 @@ A strip of tiles is summed by one thread. It writes the sums of its own rows, an
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
+# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
 from kwis.smoothing.exp2 import exp2
 from kwis.smoothing.fused import FAST, INNER, TILE, add_mismatches, numeric_distances
 
@@ -69,7 +70,7 @@ def add_tile(part, total):
             total[kind, j] += part[kind, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def shared_sums(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, rows, columns):
     """Add ``K @ [mass, load]`` and ``(q K) @ [mass, load]`` to ``rows`` (n, 4) and ``columns`` (tiles from the strip on, 4, TILE).
 

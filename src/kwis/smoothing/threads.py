@@ -72,7 +72,7 @@ class _OneBlasThread:
                 library.clear_controlling_thread(force=True)
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def engine(threads: int | None = None) -> Iterator[None]:
         return
     count = threads or default_threads()
     # Some builds of BLAS count threads per calling thread, so the pool's own threads are limited as well.
-    with _one_blas_thread, ThreadPoolExecutor(count, initializer=_limit_blas) as pool:
+    with one_blas_thread, ThreadPoolExecutor(count, initializer=_limit_blas) as pool:
         _state.pool = pool
         try:
             yield

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kwis._process import muted
 from kwis._validation import read_only
 from kwis.columns import Label
 from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, WeightDiagnostics, drift, propensity_report
@@ -19,7 +19,7 @@ from kwis.diagnostics.pareto import pareto_k
 from kwis.diagnostics.records import InfluentialRow
 from kwis.diagnostics.verdict import verdict
 from kwis.diagnostics.weight import PROBABILITIES
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError
 from kwis.evaluation.measure import p_value
 from kwis.io.assemble import assemble
 from kwis.io.frames import from_frame
@@ -129,8 +129,7 @@ class Sampled:
     @classmethod
     def of(cls, table: Any, plan: Plan, roles: Roles, actions: tuple[Label, ...]) -> Sampled:
         complete = replace(roles, context=plan.context, actions=actions)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KwisWarning)  # a short log is warned about once, as a whole
+        with muted():  # a short log is warned about once, as a whole
             log = assemble(TableSource(table=from_frame(table)), complete)
         refuse_deterministic(log)
         return cls(log=log, targets=resolve_targets(log, {target.name: _asked(target) for target in plan.targets}))

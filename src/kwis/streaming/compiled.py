@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kwis._compile import compiled
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _16 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(16)
@@ -24,7 +26,7 @@ def _mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> _31)
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def mixed(keys, salt):  # type: ignore[no-untyped-def]
     """A new 64-bit number for every key; another salt gives unrelated ones."""
     out = np.empty_like(keys)
@@ -33,14 +35,14 @@ def mixed(keys, salt):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def chained(hashes, bits):  # type: ignore[no-untyped-def]
     """Take one more column into the hash of every row, in place."""
     for i in range(hashes.size):
         hashes[i] = _mix((hashes[i] ^ _mix(bits[i] + _STEP)) * _MIX_2 + _STEP)
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def poisson_counts(keys, seed, table, counts):  # type: ignore[no-untyped-def]
     """Counts ``(n, B)`` of each row in B resamples: 16 bits of a hash of key, seed and resample, looked up in a table."""
     for i in range(keys.size):
@@ -50,7 +52,7 @@ def poisson_counts(keys, seed, table, counts):  # type: ignore[no-untyped-def]
             counts[i, b] = table[(word >> (np.uint64(b % 4) * _16)) & _LOW_16]
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def add_resampled(keys, terms, seed, table, high, low):  # type: ignore[no-untyped-def]
     """Add ``counts[i, b] * terms[i, a]`` to the sums ``[a, b]``; the counts are those of :func:`poisson_counts`."""
     replicates = high.shape[1]
@@ -74,7 +76,7 @@ def add_resampled(keys, terms, seed, table, high, low):  # type: ignore[no-untyp
                 high[a, b] = after
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def add_sums(terms, high, low):  # type: ignore[no-untyped-def]
     """Add every column of ``terms`` to its sum."""
     for i in range(terms.shape[0]):
@@ -87,7 +89,7 @@ def add_sums(terms, high, low):  # type: ignore[no-untyped-def]
             high[a] = after
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def add_products(terms, high, low):  # type: ignore[no-untyped-def]
     """Add ``terms' terms`` to the sums ``[a, b]``, ``a <= b``; each product is exact, as the sum of two doubles."""
     width = terms.shape[1]

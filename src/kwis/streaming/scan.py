@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kwis._text import visible
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction
 from kwis.io.assemble import checked_source
@@ -40,7 +41,7 @@ class ScannedLog:
     def __repr__(self) -> str:
         rows = "an unknown number of" if self.n is None else f"{self.n:,}"
         files = f" in {len(self.source.footers)} files" if isinstance(self.source, ParquetFiles) else ""
-        return f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}"
+        return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
 
 
 def scan_log(

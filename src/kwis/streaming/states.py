@@ -10,9 +10,6 @@ Its square, and its products with the other terms of a row, need sums of ``m^2 w
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis._scratch import Folder
 from kwis.streaming.rows import Rows
 from kwis.typing import Floats, Ints
 
@@ -58,14 +56,6 @@ class Records:
         return Records(key[starts], np.add.reduceat(self.moments[order], starts, axis=0))
 
 
-class _Folder:
-    """A folder that goes when nobody needs it any more."""
-
-    def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="kwis-states-")
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
 @dataclass(slots=True, eq=False)
 class States:
     """Records of all states seen so far.
@@ -85,7 +75,7 @@ class States:
     width: int
     recent: list[Records] = field(default_factory=list)
     pending: int = 0
-    folders: list[_Folder] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
     spilled: list[str] = field(default_factory=list)
 
     @classmethod
@@ -124,7 +114,7 @@ class States:
         import pyarrow as pa
         from pyarrow import parquet
 
-        own = _Folder()
+        own = Folder()
         path = str(Path(own.path) / "states.parquet")
         records = self._reduce()
         columns = {"k0": records.key[:, 0], "k1": records.key[:, 1], **{f"x{j}": records.moments[:, j] for j in range(self.width)}}
@@ -143,7 +133,7 @@ class States:
         from kwis.io.duck import connect, listed, literal
 
         sums = ", ".join(f"fsum(x{j}) AS x{j}" for j in range(self.width))
-        with tempfile.TemporaryDirectory(prefix="kwis-states-") as folder, connect() as connection:
+        with Folder() as folder, connect() as connection:
             connection.execute("SET memory_limit = '300MB'; SET preserve_insertion_order = false; SET threads = 2")
             connection.execute(f"SET temp_directory = {literal(folder)}")
             found: Any = connection.sql(f"SELECT {sums} FROM read_parquet({listed(self.spilled)}) GROUP BY k0, k1")

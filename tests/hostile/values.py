@@ -1,0 +1,92 @@
+"""Odd names and values, of which the corpus makes its cases."""
+
+from __future__ import annotations
+
+NAMES = {
+    "a blank inside": "the country",
+    "blanks around": " the place ",
+    "a quote": "it's",
+    "double quotes": 'the "country"',
+    "a comma": "country,region",
+    "a semicolon": "a;b",
+    "a colon": "geo:country",
+    "an equals sign": "a=b",
+    "a backtick": "a`b",
+    "a backslash": "a\\b",
+    "a line break": "two\nlines",
+    "a tab": "a\tb",
+    "an escape": "\x1b[31mred",
+    "html": "<script>alert(1)</script>",
+    "an entity": "&lt;b&gt;",
+    "sql": "x'; DROP TABLE log; --",
+    "an sql keyword": "select",
+    "our table": "log",
+    "our own column": "c0",
+    "a row number": "rowid",
+    "a number": "42",
+    "a dot": "geo.country",
+    "a star": "*",
+    "a question mark": "?",
+    "a percent sign": "%s",
+    "braces": "{0}",
+    "accents": "païs",
+    "letters of Asia": "国",
+    "an emoji": "🌍",
+    "right to left": "مدينة",
+    "a mark of direction": "a\u202eb",
+    "dashes": "--context",
+    "a very long name": "n" * 1000,
+    "a formula": "=1+1",
+    "a python name": "__class__",
+}
+FILES = {
+    "with a blank": "my log.csv",
+    "with a quote": "it's.csv",
+    "with double quotes": '"log".csv',
+    "with a star": "lo*g.csv",
+    "with a question mark": "lo?g.csv",
+    "with brackets": "[log].csv",
+    "with braces": "{a,b}.csv",
+    "with a hash": "#log.csv",
+    "with a percent sign": "%20.csv",
+    "with a semicolon": "a;b.csv",
+    "with a line break": "two\nlines.csv",
+    "with an escape": "\x1b[31mred.csv",
+    "with html": "<b>.csv",
+    "with accents": "päis.csv",
+    "with an emoji": "🌍.csv",
+    "with a leading dash": "-log.csv",
+    "in capitals": "LOG.CSV",
+    "with two dots": "a..csv",
+    "like a url": "http:log.csv",
+    "like a variable": "$HOME.csv",
+    "in a folder with brackets": "[a]/log.csv",
+    "in a folder with an equals sign": "a=b/log.csv",
+    "with a long name": "n" * 200 + ".csv",
+}
+TEXTS = {
+    "html": "<img src=x onerror=alert(1)>",
+    "a closing tag": "</script><script>alert(1)</script>",
+    "an escape": "\x1b]0;title\x07",
+    "a quote": "it's",
+    "double quotes": 'say "hi"',
+    "a comma": "a,b",
+    "a line break": "two\nlines",
+    "a nul in words": "\\0",
+    "an emoji": "🌍",
+    "right to left": "مدينة",
+    "a mark of direction": "a\u202eb",
+    "a formula": "=cmd|' /C calc'!A0",
+    "sql": "'; DROP TABLE log; --",
+    "a template": "{{7*7}} ${7*7} %s {0}",
+    "very long": "x" * 5000,
+    "a path": "../../etc/passwd",
+}
+NO_NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "missing": None, "text": "often", "html": "<b>1</b>"}
+
+UNNAMED_IN_PYTHON = frozenset(
+    ("deep json lines", "deep dsjson", "a header of fifty thousand names", "a header of a million letters"),
+)
+"""Files that the command line refuses by name, and Python with the error of a library."""
+INEXACT: tuple[str, ...] = ("cli",)
+"""Doors through which long integers become floats."""
