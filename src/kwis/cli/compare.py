@@ -8,7 +8,7 @@ import typer
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
-from kwis.cli.evaluate import Output, work
+from kwis.cli.evaluate import Output, Stage
 from kwis.cli.reading import LogOptions
 from kwis.cli.terminal import clear_errors, console
 from kwis.errors import InputError
@@ -76,7 +76,7 @@ def compare(
         )
         output = Output(report=report, json=json, json_file=json_file)
         output.check()
-        _, answer = work(named, target, by=None, estimator=estimator, repair=repair, level=level, seed=seed)
+        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(named, target, stream=False)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
         output.write_files(answer)
