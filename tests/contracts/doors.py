@@ -96,6 +96,7 @@ DOORS: dict[str, Door] = {
 }
 
 MORE_DOORS: dict[str, Door] = {
+    "in memory, with a cluster": lambda frame, roles, folder, client: (kwis.read_log(frame, **roles), {"exact": True, "client": client}),
     "an Arrow table": lambda frame, roles, folder, client: (kwis.read_log(arrow(frame), **roles), {}),
     "a list of Arrow tables": lambda frame, roles, folder, client: (kwis.scan_log(list(_batches(frame)), **roles), {"client": client}),
     "JSON lines": lambda frame, roles, folder, client: (kwis.scan_log(_json(frame, folder), **roles), {}),

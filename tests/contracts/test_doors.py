@@ -40,6 +40,28 @@ def test_every_door_gives_the_answer_of_a_data_frame(question: str, door: str, f
     assert worst_gap(expected(question), found) <= 1e-10
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"rng": 1}, {"level": 0.94}, {"by": "country"}, {"repair": "never"}, {"estimators": ["wis"]}],
+    ids=str,
+)
+def test_the_comparison_sees_any_change(changed: Any) -> None:
+    asked = QUESTIONS["resampled by users"]
+    log = kwis.read_log(asked.log(), **asked.roles)
+    other = answered(lambda: kwis.evaluate(log, asked.target(), **{**asked.options, **changed}))
+    with pytest.raises(AssertionError):
+        worst_gap(expected("resampled by users"), other)
+
+
+def test_the_comparison_sees_a_reward_that_is_off_by_a_millionth() -> None:
+    asked = QUESTIONS["nothing named"]
+    frame = asked.log()
+    frame.loc[17, "spend"] += 1e-6
+    other = answered(lambda: kwis.evaluate(kwis.read_log(frame, **asked.roles), asked.target(), **{"rng": 0, **asked.options}))
+    with pytest.raises(AssertionError, match=r"estimate\.value: [0-9.]+ is not [0-9.]+$"):
+        worst_gap(expected("nothing named"), other)
+
+
 @pytest.mark.parametrize("door", MORE_DOORS)
 def test_other_doors_give_it_too(door: str, folder_of_log: Folders, client: Any) -> None:
     found = _answer("everything", MORE_DOORS[door], folder_of_log(QUESTIONS["everything"].log), client)
