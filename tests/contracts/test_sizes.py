@@ -99,6 +99,18 @@ def test_a_column_with_a_role_that_files_do_not_share_is_refused_with_its_file(u
         kwis.evaluate(kwis.scan_log(uneven, **{**ROLES, "time": "day"}), "p_new")
 
 
+def test_a_bad_value_is_refused_with_its_row_and_file(tmp_path: Path) -> None:
+    frame = shop()
+    folder = folder_of(frame, tmp_path, 3)
+    path = folder / "part-1.parquet"
+    whole = parquet.read_table(path)
+    values = [*whole.column("propensity").to_pylist()[:5], 1.5, *whole.column("propensity").to_pylist()[6:]]
+    parquet.write_table(whole.set_column(whole.column_names.index("propensity"), "propensity", pa.array(values)), path)
+    with pytest.raises(kwis.InputError) as caught:
+        kwis.evaluate(kwis.scan_log(folder, **ROLES), "p_new")
+    assert str(caught.value) == f"`propensity` must be in (0, 1], got 1.5 at row 5 of {str(path)!r}"
+
+
 def test_a_file_without_rows_changes_nothing_and_none_at_all_is_refused(tmp_path: Path) -> None:
     folder = folder_of(shop(), tmp_path, 3)
     before = kwis.evaluate(kwis.scan_log(folder, **ROLES), "p_new", **ASKED)

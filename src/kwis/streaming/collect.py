@@ -9,6 +9,7 @@ functions may use any. Pieces become columns of numbers and codes as soon as the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,7 +53,18 @@ def _read(log: ScannedLog, runner: Runner, *, limited: bool) -> LoggedBandit | N
     if limited and not _fits(source.size(parts, runner, COLLECTED_ROWS), len(source.types)):
         return None
     names, notes = _columns(source, log.roles)
-    return assemble(TableSource(table=_table(source, parts, names, runner), notes=notes), log.roles)
+    table = _table(source, parts, names, runner)
+    try:
+        return assemble(TableSource(table=table, notes=notes), log.roles)
+    except InputError as trouble:
+        raise InputError(_placed(str(trouble), source)) from None
+
+
+def _placed(sentence: str, source: Source) -> str:
+    """A sentence that names a row of the log, with the file that the row is in."""
+    if not isinstance(source, ParquetFiles):
+        return sentence
+    return re.sub(r"\bat row (\d+)", lambda found: f"at {source.place(int(found[1]))}", sentence)
 
 
 def _fits(rows: int, columns: int) -> bool:

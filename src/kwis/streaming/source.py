@@ -162,6 +162,14 @@ class ParquetFiles:
             offset += start
         return found
 
+    def place(self, row: int) -> str:
+        """Where a row of the whole log is, in words."""
+        for footer in self.footers:
+            if row < sum(footer.groups):
+                return f"row {row} of {footer.path!r}"
+            row -= sum(footer.groups)
+        return f"row {row}"
+
     def _identity(self, path: str) -> str:
         """Name of a file within the folder, so that a folder that is moved keeps its resamples."""
         return Path(os.path.abspath(path)).relative_to(self.folder).as_posix()
