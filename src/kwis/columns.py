@@ -11,7 +11,8 @@ text      integer codes into the sorted ``levels``       -1; empty text counts
 date      ``datetime64[us]``, UTC where there is a zone  NaT
 ========  =============================================  ======================
 
-Text that is an ISO date in every row is a date: CSV, JSON and SQLite have no dates of their own.
+Text that is an ISO date in every row is a date: CSV, JSON and SQLite have no dates of their own. That can only be said of a whole
+column, so :func:`dated` says it of a table that is complete, and :func:`joined` puts columns that were read in pieces together.
 """
 
 from __future__ import annotations
@@ -170,13 +171,52 @@ def _utc(text: str) -> np.datetime64:
 def _text(items: Sequence[str | None]) -> Column:
     seen: dict[str, int] = {}
     codes = np.array([-1 if not item else seen.setdefault(item, len(seen)) for item in items], dtype=np.int64)
-    if seen and all(_ISO_DATE.fullmatch(level) for level in seen):
-        try:
-            return Column("date", np.array([*map(_utc, seen), "NaT"], dtype="datetime64[us]")[codes])
-        except ValueError:  # the shape of a date, but no such day
-            pass
-    levels = sorted(seen)
-    order = np.empty(len(seen) + 1, dtype=np.int64)
-    order[[seen[level] for level in levels]] = np.arange(len(levels))
-    order[-1] = -1
-    return Column("text", order[codes], tuple(levels))
+    return _sorted_text(codes, list(seen))
+
+
+def _sorted_text(codes: Ints, labels: Sequence[str]) -> Column:
+    """Text from codes into labels in any order, -1 where missing."""
+    levels = sorted(labels)
+    place = {level: code for code, level in enumerate(levels)}
+    lookup = np.array([*(place[label] for label in labels), -1], dtype=np.int64)
+    return Column("text", lookup[codes], tuple(levels))
+
+
+def dated(column: Column) -> Column:
+    """The column as dates if it is text and every value is an ISO date; otherwise as it is."""
+    if column.kind != "text" or not column.levels or not all(_ISO_DATE.fullmatch(level) for level in column.levels):
+        return column
+    try:
+        return Column("date", np.array([*map(_utc, column.levels), "NaT"], dtype="datetime64[us]")[column.values])
+    except ValueError:  # the shape of a date, but no such day
+        return column
+
+
+def joined(pieces: Sequence[Column]) -> Column | None:
+    """One column of several, one after the other; None where they are of different kinds. A piece without values fits any."""
+    if len(pieces) == 1:
+        return pieces[0]
+    kinds = {piece.kind for piece in pieces if len(piece) and not piece.missing.all()} or {"number"}
+    if kinds == {"number", "boolean"}:
+        kinds = {"number"}
+    if len(kinds) > 1:
+        return None
+    kind = kinds.pop()
+    if kind == "text":
+        return _joined_text(pieces)
+    if kind == "date":
+        empty = np.datetime64("NaT", "us")
+        return Column("date", np.concatenate([piece.values if piece.kind == "date" else np.full(len(piece), empty) for piece in pieces]))
+    values = [piece.values if piece.kind in ("number", "boolean") else np.full(len(piece), np.nan) for piece in pieces]
+    whole = all(part.dtype.kind in "iu" for part in values) and len({part.dtype for part in values}) > 1
+    return Column(kind, np.concatenate([part.astype(np.uint64) for part in values] if whole else values))
+
+
+def _joined_text(pieces: Sequence[Column]) -> Column:
+    seen: dict[str, int] = {}
+    parts = []
+    for piece in pieces:
+        levels = piece.levels if piece.kind == "text" else ()
+        lookup = np.array([*(seen.setdefault(level, len(seen)) for level in levels), -1], dtype=np.int64)
+        parts.append(lookup[piece.values] if piece.kind == "text" else np.full(len(piece), -1))
+    return _sorted_text(np.concatenate(parts), list(seen))

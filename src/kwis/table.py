@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Array, Column, column_of, object_array
+from kwis.columns import Array, Column, column_of, dated, joined, object_array
 from kwis.errors import InputError
 from kwis.typing import Ints
 
@@ -72,8 +72,11 @@ class Table:
         return f"`{role}` must name a column of the log, got {name!r}; {hint}"
 
 
-def table_of(parts: Sequence[tuple[str, Any]]) -> Table:
-    """Table from named arrays, lists or ready columns; matrices and columns of lists become blocks."""
+def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
+    """Table from named arrays, lists or ready columns; matrices and columns of lists become blocks.
+
+    A ``piece`` holds only some rows of a log: whether its text is dates is decided when the pieces are stacked.
+    """
     columns: dict[str, Column] = {}
     blocks: dict[str, tuple[str, ...]] = {}
     opaque: list[str] = []
@@ -87,11 +90,29 @@ def table_of(parts: Sequence[tuple[str, Any]]) -> Table:
         for key, column in ({name: pieces} if isinstance(pieces, Column) else pieces).items():
             if key in columns:
                 raise InputError(f"column names must be unique, got {key!r} twice")
-            columns[key] = column
+            columns[key] = column if piece else dated(column)
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         first, other = next(iter(lengths)), next(name for name, n in lengths.items() if n != next(iter(lengths.values())))
         raise InputError(f"columns must have the same length, got {lengths[first]} for `{first}` and {lengths[other]} for `{other}`")
+    return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
+
+
+def stacked(pieces: Sequence[Table]) -> Table:
+    """One table of pieces that have the same columns, in their order; it takes as much memory again as the pieces."""
+    names = {name: None for piece in pieces for name in piece.columns}
+    blocks = {name: members for name, members in pieces[0].blocks.items() if all(piece.blocks.get(name) == members for piece in pieces)}
+    loose = {member for piece in pieces for name, members in piece.blocks.items() if name not in blocks for member in members}
+    columns: dict[str, Column] = {}
+    for name in names:
+        if name in loose or not all(name in piece for piece in pieces):
+            continue
+        whole = joined([piece.columns[name] for piece in pieces])
+        if whole is None:
+            kinds = " and ".join(sorted({piece.columns[name].kind for piece in pieces}))
+            raise InputError(f"`{name}` must be of one type in the whole log, got {kinds}")
+        columns[name] = dated(whole)
+    opaque = {name: None for piece in pieces for name in (*piece.opaque, *piece.blocks) if name not in blocks and name not in columns}
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
 
 

@@ -157,7 +157,7 @@ def test_the_same_seed_gives_the_same_answer_and_a_generator_is_written_down(log
 
 
 def test_absent_propensities_are_estimated_and_the_result_says_so(sample):
-    log = sample.read(propensity=None, reward="click")
+    log = sample.read(propensity=False, reward="click")
     found = kwis.evaluate(log, "p_new", propensity_model=LogisticRegression(max_iter=500), **FAST)
     assert any("propensities were estimated" in note and "LogisticRegression" in note for note in found.notes)
     assert found.propensity.estimated
@@ -255,7 +255,7 @@ def test_progress_is_told_from_start_to_end(log):
         ({"by": ["time"], "rng": -1}, "`rng` must be"),
         ({"target": {"logging policy": "p_new"}}, "must not be called"),
         ({"log": "log.csv"}, "'log.csv' does not exist"),
-        ({"log": 3}, "`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int"),
+        ({"log": 3}, "`log` must be a path, a data frame, an Arrow table or a dictionary of arrays, got builtins.int"),
     ],
 )
 def test_bad_arguments_get_one_sentence(log, arguments, sentence):

@@ -246,14 +246,12 @@ def test_intervals_cover_after_repair():
 
 def test_estimated_propensities_are_left_alone():
     sample = kwis.sample_log(400, rng=1)
-    found = kwis.evaluate(sample.read(reward="click", propensity=None), "p_new", **FAST)
+    found = kwis.evaluate(sample.read(reward="click", propensity=False), "p_new", **FAST)
     assert found.propensity.estimated
     assert found.repair is None
 
 
-def test_a_scanned_log_cannot_always_be_repaired(tmp_path):
-    with pytest.raises(kwis.UnsupportedError, match=r"^`repair` must not be 'always' for a log that is scanned"):
-        kwis.evaluate(str(tmp_path), "new", repair="always")
+def test_a_mode_that_does_not_exist_is_refused_before_the_log_is_opened(tmp_path):
     with pytest.raises(kwis.InputError, match=r"^`repair` must be one of auto, never, always, got 'often'$"):
         kwis.evaluate(str(tmp_path), "new", repair="often")
 

@@ -312,12 +312,35 @@ def test_several_rewards_keep_their_order() -> None:
     np.testing.assert_array_equal(log.reward[:, 1], table["reward"])
 
 
-def test_a_column_called_propensity_that_was_not_named_is_pointed_out() -> None:
-    table = ex.example(N)
-    with pytest.warns(KwisWarning, match=r"pass propensity='propensity' to use it$"):
-        log = read_log(table, time="time", group="user")
+@pytest.mark.parametrize("name", ["propensity", "pscore"])
+def test_a_column_called_propensity_holds_the_propensities_and_a_note_says_so(name: str) -> None:
+    table = {name if key == "propensity" else key: values for key, values in ex.example(N).items()}
+    log = read_log(table, time="time", group="user")
+    np.testing.assert_array_equal(log.propensity, table[name])
+    assert log.notes[0] == f"propensities are those of the column `{name}`, as none were named"
+    assert log.context_columns == ("age", "country", "member", "signup", "hour")
+
+
+def test_propensities_that_are_not_wanted_are_neither_used_nor_context() -> None:
+    log = read_log(ex.example(N), time="time", group="user", propensity=False)
     assert log.propensity is None
     assert "propensity" not in log.context_columns
+
+
+def test_a_column_that_may_hold_propensities_is_pointed_out() -> None:
+    table = {"action_prob" if key == "propensity" else key: values for key, values in ex.example(N).items()}
+    with pytest.warns(KwisWarning, match=r"pass propensity='action_prob' to use it$"):
+        log = read_log(table, time="time", group="user")
+    assert log.propensity is None
+    assert "action_prob" not in log.context_columns
+
+
+def test_a_key_is_no_context_and_must_exist() -> None:
+    table = {**ex.example(N), "number": np.random.default_rng(0).permutation(N)}
+    assert "number" in read_log(table, time="time", group="user").context_columns
+    assert "number" not in read_log(table, time="time", group="user", key="number").context_columns
+    with pytest.raises(InputError, match=r"^`key` must name a column of the log, got 'numer'; did you mean 'number'\?$"):
+        read_log(table, key="numer")
 
 
 def test_context_that_was_not_named_is_every_other_column_but_policies_and_identifiers() -> None:

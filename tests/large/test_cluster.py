@@ -192,7 +192,8 @@ def test_a_client_that_is_closed_is_refused(cluster, folder):
         kernel_wis(folder, **ASKED, client=closed)
 
 
-def test_evaluate_gives_the_same_table_through_a_client(client, folder):
+def test_evaluate_in_batches_gives_the_same_table_through_a_client(client, folder, monkeypatch):
+    monkeypatch.setattr("kwis.streaming.collect.COLLECTED_ROWS", 0)
     log = kwis.scan_log(str(folder), context=["age", "income", "country", "member"])
     found, expected = kwis.evaluate(log, "p_new", client=client), kwis.evaluate(log, "p_new")
     assert [row.estimator for row in found.rows] == [row.estimator for row in expected.rows]

@@ -243,7 +243,7 @@ def test_weights_are_ratios_of_probabilities(log: LoggedBandit) -> None:
 
 def test_a_log_without_propensities_cannot_be_weighed() -> None:
     sample = sample_log(100)
-    log = sample.read(propensity=None)
+    log = sample.read(propensity=False)
     with pytest.raises(InputError, match=r"kwis\.estimate_propensities supplies them$"):
         weigh(log, resolve_target(log, "p_new"))
 

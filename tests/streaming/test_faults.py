@@ -163,9 +163,7 @@ def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:
 
 def test_what_cannot_be_scanned_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("a,b\n1,2\n")
-    refused(
-        f"`source` must be Parquet files, got {str(tmp_path / 'log.csv')!r}; kwis.read_log reads other files", str(tmp_path / "log.csv")
-    )
+    refused("`source` must be Parquet files, Arrow data or a Dask dataframe to be read in batches", str(tmp_path / "log.csv"))
     refused("`source` must be Parquet files, or Arrow tables and record batches, got int", [1, 2])
     refused("`source` must have rows, got none", [table(N).slice(0, 0)])
     refused("`target` must be a column or one column per action for a log that is scanned, got function", folder, lambda log: log)
@@ -173,7 +171,7 @@ def test_what_cannot_be_scanned_is_refused_in_a_sentence(folder: Path, tmp_path:
     refused(
         "`propensity` must be named for a log that is scanned, as estimating it needs all rows at once; kwis.read_log can do that",
         folder,
-        propensity=None,
+        propensity=False,
     )
     with pytest.raises(UnsupportedError, match=r"^`estimators` must be of those that a scanned log has, got direct-method"):
         evaluate_scanned(scan_log(folder), "p_new", estimators="direct-method")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.cli import reading
 from kwis.cli.main import main
 from kwis.errors import InputError, UnsupportedError
+from kwis.streaming import collect
 from tests.streaming.logs import table, write
 
 N = 2000
@@ -103,6 +103,7 @@ def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
         ({"interval": kwis.Bootstrap()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
         ({"interval": kwis.StudentInterval()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
         ({"estimators": [kwis.TruncatedVIS(5)]}, "^`estimators` must be of those that a scanned log has, got truncated-vis"),
+        ({"repair": "always"}, "^`repair` must not be 'always' for a log that is scanned"),
         ({"level": 2}, "^`level` must be between 0 and 1, got 2$"),
     ]
     for options, sentence in refusals:
@@ -110,11 +111,8 @@ def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
             kwis.evaluate(scanned, "p_new", **options)
     with pytest.raises(InputError, match=r"^`log` must be a file, a folder or a pattern that matches files, and 'nowhere' does not exist$"):
         kwis.evaluate("nowhere", "p_new")
-    with pytest.raises(InputError, match=r"^`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int$"):
+    with pytest.raises(InputError, match=r"^`log` must be a path, a data frame, .* or a dictionary of arrays, got builtins.int$"):
         kwis.evaluate(3, "p_new")
-    log = kwis.read_log(str(folder), propensity="propensity", context=["age"])
-    with pytest.raises(InputError, match=r"^`exact` must go with a log from kwis.scan_log, got True with one in memory$"):
-        kwis.evaluate(log, "p_new", exact=True)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -130,16 +128,14 @@ def test_the_command_line_scans_when_asked(folder: Path, capsys: pytest.CaptureF
     stored = json.loads(out)
     assert any(note.startswith("the log was scanned once") for note in stored["notes"])
     assert err.startswith("reading 2,000 rows in batches; --no-stream reads them into memory")
-    code, out, err = run(capsys, str(folder), *options)
-    assert (code, err) == (0, "")
-    inside = run(capsys, str(folder), *options, "--repair", "never", "--json")[1]
+    inside = run(capsys, str(folder), *options, "--repair", "never", "--json", "--no-stream")[1]
     assert json.loads(inside)["rows"][1]["estimate"]["value"] == pytest.approx(stored["rows"][1]["estimate"]["value"], rel=1e-12)
 
 
 def test_the_command_line_scans_by_itself_above_a_size_and_says_so(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "STREAM_ROWS", N - 1)
+    monkeypatch.setattr(collect, "COLLECTED_ROWS", N - 1)
     options = (str(folder), "--target", "p_new", "--context", "age", "-e", "wis")
     code, out, err = run(capsys, *options, "--fail-below", "100")
     assert code == 1
@@ -148,15 +144,15 @@ def test_the_command_line_scans_by_itself_above_a_size_and_says_so(
     assert "2,000 decisions in 3 files" in out
     assert "scanned once" in out
     assert "in batches" not in run(capsys, *options, "--no-stream")[2]
-    monkeypatch.setattr(reading, "STREAM_ROWS", N)
+    monkeypatch.setattr(collect, "COLLECTED_ROWS", N)
     assert "in batches" not in run(capsys, *options)[2]
 
 
-def test_the_command_line_refuses_what_does_not_go_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_refuses_what_files_in_batches_do_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = (str(folder), "--target", "p_new", "--context", "age")
     for more, sentence in (
-        (("--stream", "--query", "SELECT * FROM log"), "`stream` must go with Parquet files as they are"),
-        (("--exact",), "`exact` must go with files that are read in batches"),
+        (("--estimate-propensity",), "`propensity` must be named for a log that is scanned"),
+        (("--repair", "always"), "`repair` must not be 'always' for a log that is scanned"),
         (("--stream", "--by", "country"), "`by` must go with a log in memory"),
     ):
         code, _, err = run(capsys, *options, *more)

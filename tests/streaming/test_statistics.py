@@ -70,6 +70,7 @@ def test_an_accumulator_does_not_grow_with_the_rows() -> None:
 
 
 def test_without_pyarrow_there_is_a_sentence_on_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [simulated(0, 40)[0]]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UnsupportedError, match=r"^scanning a log needs pyarrow to be installed: pip install 'kwis\[stream\]'$"):
-        scan_log("folder")
+        scan_log(batches)

@@ -8,7 +8,7 @@ import typer
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
-from kwis.cli.evaluate import work
+from kwis.cli.evaluate import Stage
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.reading import LogOptions
@@ -79,7 +79,7 @@ def compare(
         )
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        _, answer = work(named, target, by=None, estimator=estimator, repair=repair, level=level, seed=seed)
+        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(named, target, stream=False)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
         with output.files_written(answer):

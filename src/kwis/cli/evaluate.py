@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
@@ -10,8 +11,8 @@ from kwis.cli import scheduler as dask
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
-from kwis.cli.reading import LogOptions, targets_of
-from kwis.cli.terminal import clear_errors, say
+from kwis.cli.reading import LogOptions, columns_of, targets_of
+from kwis.cli.terminal import clear_errors
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,74 +98,47 @@ def evaluate(
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
         if scheduler is not None and stream is False:
-            raise InputError("`scheduler` must go without --no-stream: its workers read the log in batches")
-        scanned = named.scanned(True if scheduler is not None else stream)
-        found: LoggedBandit | ScannedLog
-        if scanned is not None:
-            if repair is opt.RepairChoice.ALWAYS:
-                raise InputError("`repair` must not be always for files that are read in batches; --no-stream reads them into memory")
-            found, answer = scanned, scan(scanned, target, cluster, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
-        elif exact is not None:
-            raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
-        else:
-            found, answer = work(named, target, by=by, estimator=estimator, repair=repair, level=level, seed=seed)
+            raise InputError("`scheduler` must go without --no-stream: its workers read the log")
+        with cluster.client() as client:
+            stage = Stage(by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client)
+            found, answer = stage.work(named, target, True if scheduler is not None else stream)
         with output.files_written(answer):
             output.print(found, answer, log)
             gate.enforce(answer)
 
 
-def work(
-    named: LogOptions,
-    target: list[str],
-    *,
-    by: list[str] | None,
-    estimator: list[str] | None,
-    repair: opt.RepairChoice,
-    level: float,
-    seed: int,
-) -> tuple[LoggedBandit, Evaluation]:
-    """Read and evaluate, with a bar on a terminal."""
-    from kwis._validation import level as checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """How a log is to be evaluated."""
 
-    checked(level)
-    with progress(f"reading {named.source}") as told:
-        from kwis.evaluation.evaluate import evaluate as run
+    estimator: list[str] | None
+    repair: opt.RepairChoice
+    level: float
+    seed: int
+    by: list[str] | None = None
+    exact: bool | None = None
+    client: Any = None
 
-        found = named.read()
-        targets = targets_of(target, found.table)
-        segments = opt.listed(by, found.table) or ()
-        chosen = opt.listed(estimator)
-        answer = run(found, targets, estimators=chosen, by=segments, repair=repair.value, level=level, rng=seed, progress=told)
-    return found, answer
+    def work(self, named: LogOptions, target: list[str], stream: bool | None = None) -> tuple[LoggedBandit | ScannedLog, Evaluation]:
+        """Read and evaluate, with a bar on a terminal."""
+        from kwis._validation import level as checked
 
+        checked(self.level)
+        with progress(f"reading {named.source}") as told:
+            from kwis.evaluation.evaluate import evaluate as run
 
-def scan(
-    log: ScannedLog,
-    target: list[str],
-    cluster: dask.SchedulerOptions,
-    *,
-    by: list[str] | None,
-    estimator: list[str] | None,
-    level: float,
-    seed: int,
-    exact: bool | None,
-) -> Evaluation:
-    """Evaluate a log in batches, with a bar on a terminal."""
-    from kwis.evaluation.evaluate import evaluate as run
-
-    rows = "" if log.n is None else f" {log.n:,} rows"
-    say(f"reading{rows} in batches; --no-stream reads them into memory, where more can be estimated")
-    names = log.source.types
-    with progress("reading in batches") as told, cluster.client() as client:
-        targets, segments = targets_of(target, names), opt.listed(by, names) or ()
-        return run(
-            log,
-            targets,
-            estimators=opt.listed(estimator),
-            by=segments,
-            level=level,
-            rng=seed,
-            exact=exact,
-            client=client,
-            progress=told,
-        )
+            found = named.opened(stream, self.client, told)
+            columns = columns_of(found)
+            answer = run(
+                found,
+                targets_of(target, columns),
+                estimators=opt.listed(self.estimator),
+                by=opt.listed(self.by, columns) or (),
+                repair=self.repair.value,
+                level=self.level,
+                rng=self.seed,
+                exact=self.exact,
+                client=self.client,
+                progress=told,
+            )
+        return found, answer

@@ -137,7 +137,7 @@ Stream = Annotated[
         "--stream/--no-stream",
         rich_help_panel=_WORK,
         show_default=False,
-        help="Read Parquet files in batches instead of into memory. Default: if they have more than 500,000 rows.",
+        help="Evaluate Parquet files that are too large for memory in batches. Default: if they have more than 500,000 rows.",
     ),
 ]
 Exact = Annotated[
@@ -146,7 +146,7 @@ Exact = Annotated[
         "--exact/--approximate",
         rich_help_panel=_WORK,
         show_default=False,
-        help="Kernel-WIS of files read in batches from all pairs of rows, or approximated. Default: by the number of rows.",
+        help="Kernel-WIS of files evaluated in batches from all pairs of rows, or approximated. Default: by the number of rows.",
     ),
 ]
 Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kwis.cli.options import SourceChoice, listed
+from kwis.cli.terminal import say
 from kwis.errors import InputError, KwisError
 
 if TYPE_CHECKING:
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from kwis.io.source import Source
     from kwis.logged import LoggedBandit, PropensitySource
     from kwis.streaming.scan import ScannedLog
-
-_USUAL_PROPENSITY = ("propensity", "pscore")
-
-STREAM_ROWS = 500_000
-"""Parquet files with more rows are read in batches, unless the command line says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +55,7 @@ class LogOptions:
         return found
 
     def read(self) -> LoggedBandit:
-        """The log; a column called ``propensity`` is taken for what it says."""
+        """The log in memory."""
         from kwis.io.assemble import assemble
         from kwis.io.read import completed, read_source
         from kwis.io.source import Roles
@@ -71,7 +67,7 @@ class LogOptions:
         roles = Roles(
             action=self.action,
             reward=listed(self.reward, table),
-            propensity=self._propensity(found),
+            propensity=self._propensity(),
             propensity_source=self._source(),
             context=listed(self.context, table),
             row_weight=self.row_weight,
@@ -83,24 +79,38 @@ class LogOptions:
         )
         return assemble(found, completed(roles, found))
 
-    def scanned(self, stream: bool | None) -> ScannedLog | None:
-        """The log to be read in batches: if that is asked for, or by itself if it is Parquet files of very many rows; None otherwise."""
-        self.files()
-        plain = self.query is None and not self.estimate_propensity and self.format in (None, "parquet")
-        if stream is False or (stream is None and not (plain and _many_rows(self.source))):
-            return None
-        if not plain:
-            raise InputError("`stream` must go with Parquet files as they are, without query, estimate-propensity or another format")
-        from kwis.streaming.scan import scan_log
+    def opened(self, stream: bool | None, client: Any, progress: Any) -> LoggedBandit | ScannedLog:
+        """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read Parquet files."""
+        scanned = self.scanned(stream)
+        if scanned is None:
+            return self.read()
+        from kwis.streaming.collect import collected
 
         with _readable(self.source):
-            names = scan_log(self.source).source.types
-        usual = next((name for name in _USUAL_PROPENSITY if name in names), None)
+            found = collected(scanned, client=client, progress=progress)
+        if found is None:
+            say(f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can be estimated")
+        return found or scanned
+
+    def scanned(self, stream: bool | None) -> ScannedLog | None:
+        """Parquet files to be read in batches: if that is asked for, or by itself if they have very many rows; None otherwise."""
+        self.files()
+        if stream is False or self.query is not None or self.format not in (None, "parquet"):
+            return None
+        from kwis.streaming.collect import COLLECTED_ROWS
+        from kwis.streaming.scan import scan_log
+        from kwis.streaming.source import ParquetFiles
+
+        with _readable(self.source):
+            source = scan_log(self.source).source
+        if not isinstance(source, ParquetFiles) or (stream is None and (source.rows or 0) <= COLLECTED_ROWS):
+            return None
+        names = source.types
         return scan_log(
             self.source,
             action=self.action,
             reward=listed(self.reward, names),
-            propensity=self.propensity or usual,
+            propensity=self._propensity(),
             propensity_source=self._source(),
             context=listed(self.context, names),
             row_weight=self.row_weight,
@@ -125,14 +135,10 @@ class LogOptions:
             raise InputError(f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}") from None
         return [int(number) if number.is_integer() else number for number in numbers]
 
-    def _propensity(self, found: Source) -> str | None:
-        if self.estimate_propensity:
-            if self.propensity is not None:
-                raise InputError(f"`estimate-propensity` must go without `propensity`, got {self.propensity!r}")
-            return None
-        if self.propensity is not None or found.roles.propensity is not None:
-            return self.propensity
-        return next((name for name in _USUAL_PROPENSITY if name in found.table), None)
+    def _propensity(self) -> str | Literal[False] | None:
+        if self.estimate_propensity and self.propensity is not None:
+            raise InputError(f"`estimate-propensity` must go without `propensity`, got {self.propensity!r}")
+        return False if self.estimate_propensity else self.propensity
 
 
 @contextmanager
@@ -156,31 +162,21 @@ def _readable(source: str) -> Iterator[None]:
         raise InputError(f"cannot read {source!r}: {reason}") from None
 
 
-def _many_rows(source: str) -> bool:
-    """Whether a path leads to Parquet files with more rows than are read into memory by default."""
-    from importlib.util import find_spec
-
-    from kwis.io.databases import database_kind
-    from kwis.io.files import files_of, format_of
-
-    if find_spec("pyarrow") is None or database_kind(source) is not None:
-        return False
-    paths = files_of(source)
-    if any(format_of(path) != "parquet" for path in paths):
-        return False
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return sum(parquet.read_metadata(path).num_rows for path in paths) > STREAM_ROWS
-    except (ArrowException, OSError):  # reading the log will say what is wrong, and with which file
-        return False
-
-
 def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
     """The labels listed, as numbers if the column of actions holds numbers."""
     if labels is None or kind is None or not str(kind).startswith(("int", "uint", "float", "double")):
         return None if labels is None else [*labels]
     return [int(label) if float(label).is_integer() else float(label) for label in labels]
+
+
+def columns_of(log: LoggedBandit | ScannedLog) -> Container[str]:
+    """Names of the columns of a log."""
+    from kwis.logged import LoggedBandit
+    from kwis.streaming.scan import Whole
+
+    if isinstance(log, LoggedBandit):
+        return log.table
+    return () if isinstance(log.source, Whole) else log.source.types
 
 
 def targets_of(texts: list[str], columns: Container[str]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.diagnostics import PropensityReport, TargetDiagnostics, combine, drift, target_diagnostics, training_checks
-from kwis.errors import InputError, KwisWarning, UnsupportedError
+from kwis.errors import InputError, KwisWarning
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
@@ -76,8 +76,9 @@ def evaluate(
     Parameters
     ----------
     log
-        From :func:`kwis.read_log`; or from :func:`kwis.scan_log` (or the path of Parquet files), which is read in batches and may be
-        larger than memory, as :mod:`kwis.streaming.evaluate` describes.
+        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that these read, its columns
+        with their usual names. The answer does not depend on which of these it is, up to a size: a scanned log of more than 500,000
+        rows is evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your choice. See
         :mod:`kwis.targets` for what each means.
@@ -86,8 +87,8 @@ def evaluate(
     interval
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same), :class:`kwis.Bootstrap`,
         :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
-        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to. A scanned log has percentiles of a Poisson bootstrap (None, or a
-        percentile :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`, and refuses any other.
+        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to. A log too large for memory has percentiles of a Poisson bootstrap
+        (None, or a percentile :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a tuple of columns, alone
         or in the list, stands for their combinations.
@@ -100,11 +101,12 @@ def evaluate(
         ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
-        see :mod:`kwis.evaluation.repair`. A scanned log keeps its propensities.
+        see :mod:`kwis.evaluation.repair`. A log too large for memory keeps its propensities.
     exact
-        Scanned logs only: Kernel-WIS from all pairs of rows (True) or approximated (False); None: by the number of rows.
+        Kernel-WIS of a log too large for memory from all pairs of rows (True) or approximated (False); None: by the number of rows.
+        In memory it always is from all pairs.
     client
-        Scanned logs only: a :class:`dask.distributed.Client` whose workers read the files.
+        A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the same without it.
     rng
         A seed, or a generator that one is drawn from: everything random follows from it.
     progress
@@ -113,21 +115,19 @@ def evaluate(
     check.one_of(repair, "repair", REPAIR_MODES)
     if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
+    level, said = check.level(level), checked_source(propensity_source)
     if not isinstance(log, LoggedBandit):
-        from kwis.streaming.door import evaluate_large, said_of
+        from kwis.streaming.door import evaluate_large, opened, said_of
 
-        log = log if propensity_source is None else said_of(log, propensity_source)
-        if repair == "always":
-            raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
-        models = {"reward_model": reward_model, "propensity_model": propensity_model}
-        where = {"exact": exact, "client": client, "progress": progress}
-        return evaluate_large(log, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
-    if exact is not None or client is not None:
-        name, given = ("exact", exact) if exact is not None else ("client", client)
-        raise InputError(f"`{name}` must go with a log from kwis.scan_log, got {given!r} with one in memory")
-    if propensity_source is not None:
-        log = replace(log, propensity_source=checked_source(propensity_source))
-    level = check.level(level)
+        found = opened(log, client, progress)
+        if not isinstance(found, LoggedBandit):
+            large = found if said is None else said_of(found, said)
+            models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
+            where = {"exact": exact, "client": client, "progress": progress}
+            return evaluate_large(large, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
+        log = found
+    if said is not None:
+        log = replace(log, propensity_source=said)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)
     few = few_rows(ready.log.n)

@@ -10,11 +10,11 @@ import numpy as np
 from kwis._process import warn
 from kwis._validation import one_of, read_only
 from kwis.columns import Label
-from kwis.distributions import ColumnsByAction, codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
+from kwis.distributions import codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
 from kwis.encoding import encode, seconds
 from kwis.errors import InputError
 from kwis.io.context import context_columns
-from kwis.io.source import Roles, Source
+from kwis.io.source import PropensityColumns, Roles, Source, with_usual_propensity
 from kwis.logged import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.table import Table
 from kwis.typing import Floats, Ints
@@ -30,6 +30,9 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         raise InputError("`source` must have rows, got none")
     if table.n < FEW_ROWS:
         warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 3)
+    if roles.key is not None:
+        table.column(roles.key, "key")
+    roles, usual = with_usual_propensity(roles, table)
     action, action_names = _actions(table, roles.action or "action", roles.actions)
     behaviour = _behaviour(table, roles.propensity, action, action_names)
     rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
@@ -55,7 +58,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         time=None if roles.time is None else _times(table, roles.time),
         logger=None if logger is None else read_only(logger),
         logger_names=logger_names,
-        notes=(*source.notes, *context.notes, *encoding.notes),
+        notes=(*source.notes, *usual, *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
@@ -104,9 +107,9 @@ class _Behaviour:
     columns: tuple[str, ...]
 
 
-def _behaviour(table: Table, propensity: ColumnsByAction | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
+def _behaviour(table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
     """Probability of the logged action, and of all actions where it is known."""
-    if propensity is None:
+    if propensity is None or propensity is False:
         return _Behaviour(None, None, ())
     rows = np.arange(table.n)
     if isinstance(propensity, str) and propensity in table:

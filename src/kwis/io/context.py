@@ -5,7 +5,7 @@ Every column that has no other role, except
 - columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>`` itself; and columns that seem
   to, called ``p_...``, ``pi_...`` or ``prob_...`` with fractions in them: a probability of the logged action gives the action away;
 - identifiers: text that is different in every row, and counters of rows;
-- columns of probabilities that nobody asked for: one called ``propensity`` or ``pscore`` while none was named.
+- columns of probabilities that nobody asked for: one called ``propensity``, say, while propensities are to be estimated.
 
 A column with a target policy or an outcome must not be context, and no rule can tell for sure: the log lists its context in
 a note, :func:`kwis.evaluate` takes its targets out, and ``context=[...]`` settles it.
@@ -39,12 +39,11 @@ class ContextColumns:
 
 def context_columns(table: Table, roles: Roles, used: Iterable[str], actions: tuple[Label, ...]) -> ContextColumns:
     """The columns named, or else all that have no other role; ``used`` are those of rewards and propensities."""
-    single = (roles.action or "action", roles.row_weight, roles.group, roles.time, roles.logger)
-    taken = {*used, *(name for name in single if name is not None)}
+    taken = {*used, *roles.single}
     if roles.context is not None:
         names = table.expand(roles.context, "context")
         for name in names:
-            if name in used or name == single[0]:
+            if name in used or name == (roles.action or "action"):
                 raise InputError(f"`context` must leave out actions, rewards and propensities, got `{name}`")
         return ContextColumns(names)
     policies = _policy_columns(table, actions) | {name for name, column in table.columns.items() if _seems_policy(name, column)}
@@ -82,9 +81,9 @@ def _is_identifier(column: Column) -> bool:
 
 
 def _unused_propensities(table: Table, roles: Roles) -> list[str]:
-    if roles.propensity is not None:
+    if roles.propensity is not None and roles.propensity is not False:
         return []
     found = [name for name in _PROPENSITY_NAMES if name in table]
-    if found:
+    if found and roles.propensity is None:
         warn(f"`propensity` was not named although the log has a column `{found[0]}`; pass propensity={found[0]!r} to use it", 5)
     return found

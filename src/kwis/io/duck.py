@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
 _AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
+_NO_VALUES = {"null", '"null"'}
 _AS_TEXT = {"enum", "uuid"}
 _AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}
 
@@ -87,7 +88,7 @@ def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]]
     """Expressions whose results NumPy can hold, one per plain column, several for a record."""
     if kind.id in _AS_IS or (kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER):
         wanted.append((name, expression))
-    elif kind.id in _AS_NUMBER:
+    elif kind.id in _AS_NUMBER | _NO_VALUES:
         wanted.append((name, f"CAST({expression} AS DOUBLE)"))
     elif kind.id in _AS_TEXT:
         wanted.append((name, f"CAST({expression} AS VARCHAR)"))

@@ -20,8 +20,8 @@ def from_arrays(arrays: Mapping[Any, Any]) -> Table:
     return table_of([(str(name), values) for name, values in arrays.items()])
 
 
-def from_frame(source: Any) -> Table:
-    """Table from a data frame of any library that narwhals supports; a lazy one is collected."""
+def from_frame(source: Any, *, piece: bool = False) -> Table:
+    """Table from a data frame of any library that narwhals supports; a lazy one is collected. ``piece`` as in ``table_of``."""
     import narwhals as nw
 
     if type(source).__name__ == "LazyFrame":
@@ -44,7 +44,7 @@ def from_frame(source: Any) -> Table:
     parts: list[tuple[str, Any]] = []
     for name in frame.columns:
         _add(name, frame[name], parts)
-    return table_of(parts)
+    return table_of(parts, piece=piece)
 
 
 def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:

@@ -9,7 +9,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from kwis.columns import Label
-from kwis.distributions import ColumnsByAction
 from kwis.errors import InputError
 from kwis.io.assemble import assemble
 from kwis.io.databases import database_kind, read_database, read_sqlite
@@ -17,7 +16,7 @@ from kwis.io.duck import query_table
 from kwis.io.files import SUFFIXES, files_of, format_of, read_files
 from kwis.io.frames import from_arrays, from_frame
 from kwis.io.obp import from_feedback, is_feedback
-from kwis.io.source import Roles, Source
+from kwis.io.source import PropensityColumns, Roles, Source
 from kwis.logged import LoggedBandit, PropensitySource
 
 FORMATS = ("csv", "parquet", "json", "dsjson", "duckdb", "sqlite", "obp")
@@ -28,7 +27,7 @@ def read_log(
     *,
     action: str | None = None,
     reward: str | Sequence[str] | None = None,
-    propensity: ColumnsByAction | None = None,
+    propensity: PropensityColumns | None = None,
     propensity_source: PropensitySource | None = None,
     context: str | Sequence[str] | None = None,
     row_weight: str | None = None,
@@ -37,6 +36,7 @@ def read_log(
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
+    key: str | None = None,
     query: str | None = None,
     format: str | None = None,  # noqa: A002 - the word users look for
 ) -> LoggedBandit:
@@ -53,7 +53,8 @@ def read_log(
         named. Formats that say themselves which is which (dsjson, feedback dictionaries) need neither.
     propensity
         Column with the probability of the logged action; or one column per action, as a mapping from actions, a list in the
-        order of the sorted actions, or a prefix. None: it was not logged.
+        order of the sorted actions, or a prefix. None: the column called ``propensity`` or ``pscore``, if there is one, which a note
+        then says, and otherwise they are estimated. False: they are estimated whatever columns there are.
     propensity_source
         ``"randomiser"`` if propensities are the probabilities that the system drew its actions with, ``"model"`` if a model was fitted
         to actions or scores to get them: only the former leave no room for hidden causes. None: not said, and the answer asks.
@@ -67,6 +68,8 @@ def read_log(
         All actions there are, if some may never have been taken.
     categorical
         Context columns of numbers that are labels.
+    key
+        Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by it.
     query
         SQL to run: on a database, or on files, which it finds under the name ``log``.
     format
@@ -84,6 +87,7 @@ def read_log(
         actions=actions,
         categorical=categorical,
         propensity_source=propensity_source,
+        key=key,
     )
     found = read_source(source, query, format)
     return assemble(found, completed(given, found))

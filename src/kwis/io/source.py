@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from kwis.columns import Label
 from kwis.distributions import ColumnsByAction
 from kwis.logged import PropensitySource
 from kwis.table import Table
 
+PropensityColumns = ColumnsByAction | Literal[False]
+"""Columns of probabilities; False: there are none to be used, estimate them."""
+USUAL_PROPENSITY = ("propensity", "pscore")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """Which columns are what; the arguments of :func:`kwis.read_log`, which explains them."""
+    """Which columns are what, through whichever door a log comes; :func:`kwis.read_log` explains them."""
 
     action: str | None = None
     reward: str | Sequence[str] | None = None
-    propensity: ColumnsByAction | None = None
+    propensity: PropensityColumns | None = None
     context: str | Sequence[str] | None = None
     row_weight: str | None = None
     group: str | None = None
@@ -26,6 +31,22 @@ class Roles:
     actions: Sequence[Label] | None = None
     categorical: str | Sequence[str] = ()
     propensity_source: PropensitySource | None = None
+    key: str | None = None
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """Columns that are neither context, nor rewards, nor probabilities."""
+        named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, self.key)
+        return tuple(name for name in named if name is not None)
+
+
+def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:
+    """Roles in which a column holds the propensities by its name where nobody named one, and a note that says so."""
+    usual = next((name for name in USUAL_PROPENSITY if name in names), None) if roles.propensity is None else None
+    if usual is None:
+        return roles, ()
+    note = f"propensities are those of the column `{usual}`, as none were named"
+    return replace(roles, propensity=usual), (note,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

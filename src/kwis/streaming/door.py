@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.answer import Evaluation
 from kwis.intervals import Bootstrap, InfluenceInterval
-from kwis.io.assemble import checked_source
-from kwis.logged import PropensitySource
+from kwis.large.runner import Progress
+from kwis.logged import LoggedBandit
+from kwis.streaming.collect import collected
 from kwis.streaming.evaluate import REPLICATES, evaluate_scanned
 from kwis.streaming.scan import ScannedLog, scan_log
 
 
+def opened(log: Any, client: Any, progress: Progress | None) -> LoggedBandit | ScannedLog:
+    """A log in memory from whatever somebody calls one, its columns with their usual names; a scanned log if it is too large for that."""
+    if isinstance(log, ScannedLog):
+        return collected(log, client=client, progress=progress) or log
+    try:
+        scanned = scan_log(log)
+        return collected(scanned, client=client, progress=progress) or scanned
+    except InputError as trouble:  # whoever calls evaluate knows no `source`
+        raise InputError(str(trouble).replace("`source`", "`log`", 1)) from None
+
+
 def evaluate_large(
-    log: Any, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, **options: Any
+    log: ScannedLog, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, repair: str, **options: Any
 ) -> Evaluation:
-    """Evaluate a scanned log, or the path of one (or a Dask dataframe) whose columns have their usual names.
+    """Evaluate a log that is too large for memory.
 
     ``interval`` None means percentiles of a Poisson bootstrap with 200 resamples.
     """
-    if isinstance(log, str | os.PathLike) or hasattr(log, "to_delayed"):
-        log = _scanned(log)
-    if not isinstance(log, ScannedLog):
-        raise InputError(f"`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got {type(log).__name__}")
+    if repair == "always":
+        raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
     for name, given in (
         ("by", len(by) if hasattr(by, "__len__") else by),
         ("reward_model", reward_model),
@@ -36,17 +45,9 @@ def evaluate_large(
     return evaluate_scanned(log, target, replicates=_replicates(interval), **options)
 
 
-def said_of(log: Any, source: PropensitySource) -> ScannedLog:
+def said_of(log: ScannedLog, source: Any) -> ScannedLog:
     """The log, with what somebody says of its propensities."""
-    scanned = log if isinstance(log, ScannedLog) else _scanned(log)
-    return replace(scanned, roles=replace(scanned.roles, propensity_source=checked_source(source)))
-
-
-def _scanned(log: Any) -> ScannedLog:
-    try:
-        return scan_log(log)
-    except InputError as trouble:  # whoever calls evaluate knows no `source`
-        raise InputError(str(trouble).replace("`source`", "`log`", 1)) from None
+    return replace(log, roles=replace(log.roles, propensity_source=source))
 
 
 def _replicates(interval: Any) -> int:

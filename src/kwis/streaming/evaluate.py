@@ -21,11 +21,12 @@ from kwis.smoothing.threads import engine
 from kwis.streaming.accumulator import Accumulator, merged
 from kwis.streaming.answer import Run
 from kwis.streaming.checks import Sampled, known_actions
+from kwis.streaming.frame import DaskFrame
 from kwis.streaming.head import Head
 from kwis.streaming.kernel import Kernels, asked_alike
 from kwis.streaming.largest import tail_rows
 from kwis.streaming.plan import Plan
-from kwis.streaming.scan import ScannedLog
+from kwis.streaming.scan import ScannedLog, Whole
 from kwis.streaming.sides import StreamIntervals
 from kwis.streaming.source import ArrowData, Batch, Source
 from kwis.typing import Seed
@@ -76,15 +77,18 @@ def evaluate_scanned(
         raise InputError(f"`log` must be what kwis.scan_log returns, got {type(log).__name__}")
     level, seed = check.level(level), seed_of(rng)
     roster, notes = _roster(estimators, seed)
-    if client is not None and isinstance(log.source, ArrowData):
-        raise InputError("`source` must be Parquet files or a Dask dataframe with a `client`: rows in memory here are not sent to workers")
-    runner = runner_of(client, progress)
+    source = log.source
+    if isinstance(source, Whole):
+        raise InputError("`source` must be Parquet files, Arrow data or a Dask dataframe to be read in batches")
+    if client is None and isinstance(source, DaskFrame):
+        raise InputError("`client` must be given for a Dask dataframe this large: it says where its partitions are worked on")
+    runner = runner_of(None if isinstance(source, ArrowData) else client, progress)  # rows that are here are not sent to workers
     replicates = check.whole(replicates, "replicates", 0)
     # One pass keeps no sums by group: the standard errors of groups can only come from resamples, of which they need two.
     drawn = REPLICATES if log.roles.group is not None and replicates < 2 else replicates
     plan, context_notes = planned(log, runner, target, replicates=drawn, seed=seed, states=roster.wants_states)
     with engine():
-        found = accumulated(plan, log.source, runner)
+        found = accumulated(plan, source, runner)
         if found.rows < 2:
             raise UnsupportedError(f"`source` must have at least 2 rows for an interval, got {found.rows}")
         few = few_rows(found.rows)
@@ -105,13 +109,15 @@ def evaluate_scanned(
 
 def planned(log: ScannedLog, runner: Runner, target: Any, *, replicates: int, seed: int, states: bool) -> tuple[Plan, tuple[str, ...]]:
     """What is to be done with every batch, and notes on how it was decided."""
-    head = Head.of(log.source.head(runner), log.roles)
+    source = log.source
+    assert not isinstance(source, Whole)
+    head = Head.of(source.head(runner), log.roles)
     targets, propensity, rewards = head.targets(target), head.propensity(), head.rewards()
     if LOGGING_POLICY in [one.name for one in targets]:
         raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
     context, notes = head.context((*rewards, *propensity.names), targets)
     roles = log.roles
-    rows = log.source.rows
+    rows = source.rows
     plan = Plan(
         action=roles.action or "action",
         rewards=rewards,
@@ -121,7 +127,7 @@ def planned(log: ScannedLog, runner: Runner, target: Any, *, replicates: int, se
         also=tuple(name for name in (roles.time, roles.logger) if name is not None),
         row_weight=roles.row_weight,
         group=roles.group,
-        key=log.key,
+        key=roles.key,
         pivots=head.first_rewards(rewards),
         replicates=replicates,
         seed=seed,
@@ -129,7 +135,7 @@ def planned(log: ScannedLog, runner: Runner, target: Any, *, replicates: int, se
         tail=tail_rows(rows),
         states=states and bool(context) and roles.group is None,
     )
-    log.source.check(plan.columns)
+    source.check(plan.columns)
     return plan, notes
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kwis.errors import InputError
 from kwis.large.runner import Runner
+from kwis.large.source import FrameBlock
 from kwis.streaming.source import BATCH_ROWS, Batch
 
 
@@ -23,6 +24,9 @@ class DaskFrame:
         """Names of the columns; what they hold is known where the partitions are."""
         return {str(name): None for name in self.frame.columns}
 
+    def size(self, parts: Sequence[Any], runner: Runner, most: int) -> int:  # noqa: ARG002 - counting is cheap
+        return sum(runner.fetch(rows) for rows in runner.each(_rows, parts, "counting rows"))
+
     def check(self, columns: Sequence[str]) -> None:
         """All partitions of a dataframe have the same columns."""
 
@@ -35,9 +39,14 @@ class DaskFrame:
 
     def parts(self, runner: Runner) -> list[tuple[int, Any]]:
         blocks = getattr(runner, "frame_blocks", None)
-        if blocks is None:
-            raise InputError("`client` must be given for a Dask dataframe: it says where its partitions are worked on")
-        return list(enumerate(blocks(self.frame)))
+        return list(enumerate(self._here() if blocks is None else blocks(self.frame)))
+
+    def _here(self) -> list[FrameBlock]:
+        """Partitions computed by Dask's own scheduler, where there is no cluster."""
+        import dask
+
+        compute: Any = dask.compute  # type: ignore[attr-defined]
+        return [FrameBlock(part) for part in compute(*self.frame.to_delayed())]
 
     @property
     def read(self) -> Callable[[tuple[int, Any], Sequence[str]], Iterator[Batch]]:
@@ -51,6 +60,10 @@ def read_partition(part: tuple[int, Any], columns: Sequence[str]) -> Iterator[Ba
     for start in range(0, whole.num_rows, BATCH_ROWS):
         name = f"partition {index}"
         yield Batch(table=whole.slice(start, BATCH_ROWS), identity=name, place=name, start=start, offset=start)
+
+
+def _rows(index: int, block: Any) -> int:  # noqa: ARG001 - a part has both
+    return len(block.frame)
 
 
 def _first(index: int, block: Any, columns: Sequence[str]) -> Any:

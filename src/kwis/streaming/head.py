@@ -13,7 +13,7 @@ from kwis.distributions import ColumnsByAction, numbers_in
 from kwis.errors import InputError, UnsupportedError
 from kwis.io.context import context_columns
 from kwis.io.frames import from_frame
-from kwis.io.source import Roles
+from kwis.io.source import Roles, with_usual_propensity
 from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TrainedElsewhere
 from kwis.streaming.plan import ByAction, Target
 from kwis.table import Table
@@ -31,17 +31,19 @@ class Head:
     roles: Roles
     names: tuple[str, ...]
     actions: tuple[Label, ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Any, roles: Roles) -> Head:
         """``rows`` is an Arrow table of all columns."""
         table = from_frame(rows.slice(0, HEAD_ROWS))
         actions = tuple(roles.actions) if roles.actions is not None else table.column(roles.action or "action", "action").coded()[1]
-        return cls(table, roles, tuple(rows.column_names), actions)
+        roles, notes = with_usual_propensity(roles, table)
+        return cls(table, roles, tuple(rows.column_names), actions, notes)
 
     def propensity(self) -> ByAction:
         asked = self.roles.propensity
-        if asked is None:
+        if asked is None or asked is False:
             raise UnsupportedError(
                 "`propensity` must be named for a log that is scanned, as estimating it needs all rows at once; kwis.read_log can do that"
             )
@@ -66,7 +68,7 @@ class Head:
         names = tuple(name for name in found.names if name not in taken)
         listed = f"no context was named, so it is every other column: {', '.join(names)}; the first {self.table.n:,} rows decided which"
         notes = [listed] if self.roles.context is None and names else []
-        return names, (*notes, *found.notes[1:])
+        return names, (*self.notes, *notes, *found.notes[1:])
 
     def targets(self, asked: Any) -> tuple[Target, ...]:
         """Targets as :func:`kwis.evaluate` takes them, as far as columns say what they do."""

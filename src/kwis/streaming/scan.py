@@ -1,20 +1,36 @@
-"""The door for logs larger than memory: what :func:`kwis.read_log` is to logs that fit."""
+"""The door for logs that stay where they are until they are evaluated, and may be larger than memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from kwis._text import visible
 from kwis.columns import Label
-from kwis.distributions import ColumnsByAction
 from kwis.io.assemble import checked_source
-from kwis.io.source import Roles
-from kwis.logged import PropensitySource
+from kwis.io.databases import database_kind
+from kwis.io.files import files_of, format_of
+from kwis.io.source import PropensityColumns, Roles
+from kwis.logged import LoggedBandit, PropensitySource
 from kwis.streaming.frame import DaskFrame
 from kwis.streaming.source import ArrowData, ParquetFiles, Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """What is read at once and not in batches: frames, CSV, JSON lines, dsjson, results of queries."""
+
+    given: Any
+    query: str | None = None
+    format: str | None = None
+
+    @property
+    def is_path(self) -> bool:
+        return isinstance(self.given, str | os.PathLike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -25,20 +41,25 @@ class ScannedLog:
     ----------
     roles
         Which columns are what.
-    key
-        Column that tells a row from all others in resamples; None: its file and its number there.
     """
 
-    source: Source
+    source: Source | Whole
     roles: Roles
-    key: str | None = None
 
     @property
     def n(self) -> int | None:
         """Number of rows, where that can be known without reading them."""
-        return self.source.rows
+        return None if isinstance(self.source, Whole) else self.source.rows
+
+    def read(self, client: Any = None) -> LoggedBandit:
+        """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read files and partitions."""
+        from kwis.streaming.collect import read_scanned
+
+        return read_scanned(self, client=client)
 
     def __repr__(self) -> str:
+        if isinstance(self.source, Whole):
+            return f"ScannedLog: decisions in {self.source.given if self.source.is_path else type(self.source.given).__name__}"
         rows = "an unknown number of" if self.n is None else f"{self.n:,}"
         files = f" in {len(self.source.footers)} files" if isinstance(self.source, ParquetFiles) else ""
         return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
@@ -49,7 +70,7 @@ def scan_log(
     *,
     action: str | None = None,
     reward: str | Sequence[str] | None = None,
-    propensity: ColumnsByAction | None = "propensity",
+    propensity: PropensityColumns | None = None,
     propensity_source: PropensitySource | None = None,
     context: str | Sequence[str] | None = None,
     row_weight: str | None = None,
@@ -59,25 +80,26 @@ def scan_log(
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
     key: str | None = None,
+    query: str | None = None,
+    format: str | None = None,  # noqa: A002 - the word users look for
 ) -> ScannedLog:
-    """Point at a log that may be larger than memory; ``kwis.evaluate`` then reads it once, batch by batch.
+    """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than memory.
+
+    A log of at most 500,000 rows (and 25 million cells) gives the answer of :func:`kwis.read_log` to the last digit. Larger ones are
+    evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
 
     Parameters
     ----------
     source
-        A Parquet file, a folder or pattern of them, a list of paths; or Arrow tables and record batches: one, a list, or an
-        iterator, which can be evaluated once; or a Dask dataframe, which is evaluated through its ``client``.
-    action, reward, propensity_source, context, row_weight, group, time, logger, actions, categorical
+        Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow tables and record
+        batches, where an iterator can be evaluated once; or a Dask dataframe, read by the workers of the ``client`` it is evaluated with.
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, query, format
         As for :func:`kwis.read_log`.
-    propensity
-        Column with the probability of the logged action, or one column per action; it cannot be estimated from a scan.
     key
-        Column that identifies a row. Resamples count a row by it, so that intervals stay the same when files are renamed, merged
-        or reordered; without it a row is known by its place in its file, and that by its name within the folder of all files.
+        Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by it, so that intervals
+        stay the same when files are renamed, merged or reordered; without it such a row is known by its file and its place there. Rows
+        of a smaller log are known by their number in the log, files in the order of their names.
     """
-    paths = isinstance(source, str | os.PathLike) or (
-        isinstance(source, list | tuple) and all(isinstance(entry, str | os.PathLike) for entry in source)
-    )
     roles = Roles(
         action=action,
         reward=reward,
@@ -90,6 +112,30 @@ def scan_log(
         actions=actions,
         categorical=categorical,
         propensity_source=checked_source(propensity_source),
+        key=key,
     )
-    found: Source = ParquetFiles.of(source) if paths else DaskFrame(source) if hasattr(source, "to_delayed") else ArrowData.of(source)
-    return ScannedLog(source=found, roles=roles, key=key)
+    return ScannedLog(source=_opened(source, query, format), roles=roles)
+
+
+def _opened(source: Any, query: str | None, kind: str | None) -> Source | Whole:
+    """Where rows come from: in batches where that is possible."""
+    if hasattr(source, "to_delayed") and query is None:
+        return DaskFrame(source)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        plain = query is None and kind in (None, "parquet") and database_kind(path) is None and find_spec("pyarrow") is not None
+        return ParquetFiles.of(path) if plain and all(format_of(file) == "parquet" for file in files_of(path)) else Whole(path, query, kind)
+    if query is None and kind is None and isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source):
+        return ParquetFiles.of(source)
+    if query is None and kind is None and _is_batches(source):
+        return ArrowData.of(source)
+    return Whole(source, query, kind)
+
+
+def _is_batches(source: Any) -> bool:
+    """Whether something is Arrow data, or a list or iterator that should be."""
+    if isinstance(source, Mapping | sqlite3.Connection) or type(source).__name__ == "DuckDBPyConnection":
+        return False
+    if type(source).__module__.partition(".")[0] == "pyarrow":
+        return True
+    return isinstance(source, list | tuple) or hasattr(source, "__next__")

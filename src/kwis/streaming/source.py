@@ -15,6 +15,7 @@ import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.io.duck import first_line
+from kwis.large.arrow import kind_of
 from kwis.large.runner import Runner
 from kwis.large.source import Footer, parquet_files, same_kinds
 from kwis.streaming.counts import row_keys
@@ -79,6 +80,10 @@ class Source(Protocol):
         """The first rows as an Arrow table of all columns."""
         ...
 
+    def size(self, parts: Sequence[Any], runner: Runner, most: int) -> int:
+        """How many rows the parts have, or any number above ``most`` if they have more than that."""
+        ...
+
     def check(self, columns: Sequence[str]) -> None:
         """Refuse files that lack one of the columns, or hold something else in it."""
         ...
@@ -135,8 +140,16 @@ class ParquetFiles:
             raise InputError("`source` must have rows, got none")
         return next(read_part(part, list(self.types))).table
 
+    def size(self, parts: Sequence[Any], runner: Runner, most: int) -> int:  # noqa: ARG002 - footers know
+        return sum(sum(footer.groups) for footer in self.footers)
+
     def check(self, columns: Sequence[str]) -> None:
         same_kinds(self.footers, columns)
+
+    def shared(self) -> tuple[str, ...]:
+        """Columns that every file with rows has, and has of one kind."""
+        types = [dict(footer.types) for footer in self.footers if sum(footer.groups)]
+        return tuple(name for name in self.types if len({_kind(known.get(name), name) for known in types} - {"empty"}) <= 1)
 
     def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         found, offset = [], 0
@@ -149,6 +162,14 @@ class ParquetFiles:
             offset += start
         return found
 
+    def place(self, row: int) -> str:
+        """Where a row of the whole log is, in words."""
+        for footer in self.footers:
+            if row < sum(footer.groups):
+                return f"row {row} of {footer.path!r}"
+            row -= sum(footer.groups)
+        return f"row {row}"
+
     def _identity(self, path: str) -> str:
         """Name of a file within the folder, so that a folder that is moved keeps its resamples."""
         return Path(os.path.abspath(path)).relative_to(self.folder).as_posix()
@@ -156,6 +177,14 @@ class ParquetFiles:
     @property
     def read(self) -> Callable[[Part, Sequence[str]], Iterator[Batch]]:
         return read_part
+
+
+def _kind(type_: Any, name: str) -> str:
+    """What a column holds, in one word; the type itself if it is none of the usual ones, "none" if there is no such column."""
+    try:
+        return "none" if type_ is None else kind_of(type_, name, "")
+    except InputError:
+        return str(type_)
 
 
 def _refuse_repeated(paths: Sequence[str]) -> None:
@@ -209,6 +238,17 @@ class ArrowData:
 
     def head(self, runner: Runner) -> Any:  # noqa: ARG002 - it is here
         return next(_pieces(self.first, list(self.types), 0))
+
+    def size(self, parts: Sequence[Any], runner: Runner, most: int) -> int:  # noqa: ARG002 - there are no parts
+        """Rows of an iterator are counted by holding them, up to ``most``; the rest still comes after those held."""
+        if self.rows is None and self.batches is not None:
+            rest, held, rows = iter(self.batches), [], 0
+            while rows <= most and (batch := next(rest, None)) is not None:
+                held.append(batch)
+                rows += _is_arrow(batch).num_rows
+            self.batches = itertools.chain(held, rest)
+            return rows
+        return self.rows or 0
 
     def check(self, columns: Sequence[str]) -> None:
         """Batches are checked as they come."""
