@@ -5,9 +5,9 @@ exponential is computed twice. An empty ``kept`` says that it does not: then the
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 3901170c88b0: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py b253b20311c0: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 3a619ff4de6e: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py ea378162cb4d: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 106c642dc508: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
