@@ -45,5 +45,5 @@ def test_selection_uses_the_seeded_subset_and_the_estimate_all_rows(sample, smal
 
 def test_small_logs_use_every_row():
     assert measure.selection_rows(20_000, 0) is None
-    assert path.path_rows(20_000, 0) is None
-    assert np.unique(path.path_rows(20_001, 0)).size == 5_000
+    assert path.path_rows(10_000, 0) is None
+    assert np.unique(path.path_rows(10_001, 0)).size == 5_000

@@ -113,8 +113,8 @@ def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
     with pytest.raises(InputError, match=r"^`log` must be what kwis.read_log or kwis.scan_log returns, or a path, got int$"):
         kwis.evaluate(3, "p_new")
     log = kwis.read_log(str(folder), propensity="propensity", context=["age"])
-    with pytest.raises(InputError, match=r"^`exact` must go with a log from kwis.scan_log, got True with one in memory$"):
-        kwis.evaluate(log, "p_new", exact=True)
+    with pytest.raises(InputError, match=r"^`client` must go with a log from kwis.scan_log, got 'here' with one in memory$"):
+        kwis.evaluate(log, "p_new", client="here")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -156,7 +156,6 @@ def test_the_command_line_refuses_what_does_not_go_together(folder: Path, capsys
     options = (str(folder), "--target", "p_new", "--context", "age")
     for more, sentence in (
         (("--stream", "--query", "SELECT * FROM log"), "`stream` must go with Parquet files as they are"),
-        (("--exact",), "`exact` must go with files that are read in batches"),
         (("--stream", "--by", "country"), "`by` must go with a log in memory"),
     ):
         code, _, err = run(capsys, *options, *more)

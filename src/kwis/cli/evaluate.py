@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
@@ -100,10 +100,8 @@ def evaluate(
             if repair is opt.RepairChoice.ALWAYS:
                 raise InputError("`repair` must not be always for files that are read in batches; --no-stream reads them into memory")
             found, answer = scanned, scan(scanned, target, cluster, by=by, estimator=estimator, level=level, seed=seed, exact=exact)
-        elif exact is not None:
-            raise InputError("`exact` must go with files that are read in batches; --stream asks for that")
         else:
-            found, answer = work(named, target, by=by, estimator=estimator, repair=repair, level=level, seed=seed)
+            found, answer = work(named, target, by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact)
         output.write(found, answer, log)
         gate.enforce(answer)
 
@@ -117,6 +115,7 @@ def work(
     repair: opt.RepairChoice,
     level: float,
     seed: int,
+    exact: bool | None = None,
 ) -> tuple[LoggedBandit, Evaluation]:
     """Read and evaluate, with a bar on a terminal."""
     from kwis._validation import level as checked
@@ -129,7 +128,8 @@ def work(
         targets = targets_of(target, found.table)
         segments = opt.listed(by, found.table) or ()
         chosen = opt.listed(estimator)
-        answer = run(found, targets, estimators=chosen, by=segments, repair=repair.value, level=level, rng=seed, progress=told)
+        how: dict[str, Any] = {"by": segments, "repair": repair.value, "level": level, "rng": seed, "exact": exact}
+        answer = run(found, targets, estimators=chosen, progress=told, **how)
     return found, answer
 
 

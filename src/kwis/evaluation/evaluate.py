@@ -102,7 +102,8 @@ def evaluate(
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
         see :mod:`kwis.evaluation.repair`. A scanned log keeps its propensities.
     exact
-        Scanned logs only: Kernel-WIS from all pairs of rows (True) or approximated (False); None: by the number of rows.
+        Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
+        :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
     client
         Scanned logs only: a :class:`dask.distributed.Client` whose workers read the files.
     rng
@@ -122,9 +123,8 @@ def evaluate(
         models = {"reward_model": reward_model, "propensity_model": propensity_model}
         where = {"exact": exact, "client": client, "progress": progress}
         return evaluate_large(log, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
-    if exact is not None or client is not None:
-        name, given = ("exact", exact) if exact is not None else ("client", client)
-        raise InputError(f"`{name}` must go with a log from kwis.scan_log, got {given!r} with one in memory")
+    if client is not None:
+        raise InputError(f"`client` must go with a log from kwis.scan_log, got {client!r} with one in memory")
     if propensity_source is not None:
         log = replace(log, propensity_source=checked_source(propensity_source))
     level = check.level(level)
@@ -133,7 +133,7 @@ def evaluate(
     few = few_rows(ready.log.n)
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
-    roster, splits = Roster.of(estimators, ready.seed), splits_by(ready.log, by)
+    roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     intervals = Intervals(method=interval, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
@@ -207,7 +207,7 @@ class _Run:
             segments=segments,
             drift=changed[0],
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
-            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
             sensitivity=robustness_of(ready.log, ready.targets, recommendations),
             training=training,

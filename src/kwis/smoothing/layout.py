@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kwis.smoothing import fused
-from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.geometry import Geometry, compact
 from kwis.smoothing.held_out import Folds
 from kwis.typing import Bandwidth, Floats, Ints
 
@@ -135,11 +135,3 @@ class Tiles:
         penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
         return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
-
-
-def compact(codes: Floats) -> Floats:
-    """Codes renumbered from 0 column by column, so that single precision holds them exactly."""
-    out = np.empty_like(codes)
-    for column in range(codes.shape[1]):
-        out[:, column] = np.unique(codes[:, column], return_inverse=True)[1]
-    return out

@@ -15,8 +15,7 @@ import numpy as np
 
 from kwis.kernels import Kernel
 from kwis.smoothing.clouds import Space, sums
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.layout import compact
+from kwis.smoothing.geometry import Geometry, compact
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
