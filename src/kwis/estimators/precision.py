@@ -11,7 +11,7 @@ from kwis.typing import Floats, Ints
 
 TOLERANCE = 0.015
 """Of the standard error: the error of an approximation that needs no more neighbours."""
-MOST_PAIRS = 4_000_000_000
+MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
 _FEWEST, _PER_ROOT = 1_000, 5  # neighbours, and neighbours per square root of the rows: those of the first attempt
 _USUAL = 4  # times as many are always allowed
