@@ -28,6 +28,7 @@ from kwis.weights import balanced, safe_ratio
 
 CHECKED_SHARE = 0.5  # of the number of neighbours; a row checked costs more than a neighbour, as influence needs it again
 _CHECKED_OF_ALL = 500  # where all rows are neighbours
+_ROUNDING_TOGETHER = 2.0  # factor on the error where only rounding is left, which rows near each other share
 _NEIGHBOURS, _CHECKED = 11, 12  # streams of random numbers
 _FLOOR = 0.25  # share of an average term that every row counts when rows to check are chosen, even one of no weight
 _SINGLE_SPAN = 1e30  # of the weights, which single precision holds
@@ -112,7 +113,7 @@ class SampledWeights:
         reaction, noise = self._reaction(columns)
         # A row checked stands for others: what its correction might have been is an error of its own, independent of all rows.
         drawn = np.zeros(columns.shape)
-        spread = self.signs * np.sqrt(1 - self.chance) / self.chance
+        spread = self.signs * np.sqrt(1 - self.chance) / self.chance * (_ROUNDING_TOGETHER if self.whole else 1.0)
         drawn[self.rows] = (spread * self.gap[:, 0])[:, None] * columns[self.rows]
         counted = mass[self.rows] / self.chance
         squares = np.sum((mass * v) ** 2) + np.sum(counted * mass[self.rows] * (self.exact[:, 0] ** 2 - v[self.rows] ** 2))
