@@ -36,6 +36,24 @@ class BandwidthChoice:
     isolated: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """How Kernel-WIS of a large log was approximated, and how well.
+
+    Attributes
+    ----------
+    neighbours, checked
+        Rows in the sample of neighbours, all of them if only rounding is left; and rows whose exact weights corrected the estimate.
+    error
+        Standard deviation of the difference to the value from all pairs: 1.96 times that covers it in 95 % of samples. The standard
+        error of the estimate, and its influence, include it.
+    """
+
+    neighbours: int
+    checked: int
+    error: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
     """Estimated value of a policy.
@@ -61,6 +79,8 @@ class Estimate:
         ``(n,)`` share of each row in what the estimate divides by; they sum to 1. None if the estimator gives none.
     bandwidth
         Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
+    precision
+        Kernel-WIS of a large log only: how it was approximated. None: from all pairs of rows.
     """
 
     name: str
@@ -74,6 +94,7 @@ class Estimate:
     leverage: Floats | None = None
     bandwidth: Bandwidth | None = None
     choice: BandwidthChoice | None = None
+    precision: Precision | None = None
 
     def __float__(self) -> float:
         return self.value

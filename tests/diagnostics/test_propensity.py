@@ -268,6 +268,14 @@ def test_right_propensities_are_called_wrong_five_percent_of_the_time(logs):
     assert binom.ppf(0.002, 200, 0.05) <= alarms <= binom.isf(0.002, 200, 0.05)
 
 
+def test_rows_are_drawn_from_a_log_that_is_too_long(monkeypatch):
+    monkeypatch.setattr("kwis.diagnostics.propensity.TESTED_ROWS", 2000)
+    report = reported(simulated(3000, misreport=in_red(0.3)))
+    assert report.notes == ("propensities were tested on 2,000 rows drawn at random from the 3,000",)
+    assert report.tests[0].n == 2000
+    assert report.regions == ("colour = red",)
+
+
 def test_rows_are_drawn_where_rows_by_actions_are_too_many(monkeypatch):
     log = simulated(3000, misreport=in_red(0.3))
     monkeypatch.setattr("kwis.diagnostics.propensity._CELLS", 6000)

@@ -11,9 +11,9 @@ from kwis.large.approximate import approximate, sample_size, screen
 from kwis.large.blocks import exact, unit
 from kwis.large.estimate import framed
 from kwis.large.opening import opened
-from kwis.large.pairs import Space
 from kwis.large.runner import Threads
 from kwis.large.source import Columns
+from kwis.smoothing.clouds import Space
 
 
 def log_of(n, d=4, seed=0, zero=0.1):
@@ -30,7 +30,7 @@ def misses(log, bandwidth, size, seeds):
     runner = Threads()
     parts = opened(log, Columns(), runner, None, every=True, block_rows=1500)
     frame = framed(runner, parts)
-    space = Space.of(frame, bandwidth, kwis.RBF)
+    space = Space.of(frame.ends, frame.categorical, bandwidth, kwis.RBF)
     truth = exact(runner, parts.blocks, frame, space)
     found = [approximate(runner, parts.blocks, frame, space, size=size, seed=seed)[0] for seed in seeds]
     pairs = [((one.plain, truth.plain), (one.normalised, truth.normalised)) for one in found]
@@ -63,7 +63,7 @@ def test_the_first_step_alone_is_biased_upward_and_the_check_takes_that_out():
     runner = Threads()
     parts = opened(log, Columns(), runner, None, every=True, block_rows=1500)
     frame = framed(runner, parts)
-    space = Space.of(frame, 0.3, kwis.RBF)
+    space = Space.of(frame.ends, frame.categorical, 0.3, kwis.RBF)
     first = []
     for seed in seeds:
         near = draw.joined(*(draw.draw_neighbours(block, number, frame, 400, seed) for number, block in enumerate(parts.blocks)))
@@ -79,7 +79,7 @@ def test_a_check_of_every_row_gives_the_exact_value():
     runner = Threads()
     parts = opened(log, Columns(), runner, None, every=True, block_rows=400)
     frame = framed(runner, parts)
-    space = Space.of(frame, 0.5, kwis.RBF)
+    space = Space.of(frame.ends, frame.categorical, 0.5, kwis.RBF)
     found, made = approximate(runner, parts.blocks, frame, space, size=1500, seed=0)
     truth = exact(runner, parts.blocks, frame, space)
     assert made.checked == 1500

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import kwis
-from kwis.large import compiled, kernel_wis
-from kwis.smoothing import exp2
+from kwis.large import kernel_wis
 from tests.large.logs import sample, table, write
 
 FORMS = [False, True]
@@ -169,9 +165,3 @@ def test_held_out_scores_and_their_errors_count_rows_by_their_mass():
     expected = (log.mass * squares).sum() / total
     assert score == pytest.approx(expected, rel=1e-9)
     assert error == pytest.approx(np.sqrt(300 / 299 * ((log.mass * (squares - expected)) ** 2).sum()) / total, rel=1e-9)
-
-
-def test_compiled_pairs_carry_the_fingerprint_of_what_they_call():
-    fingerprint = hashlib.sha256(Path(exp2.__file__).read_bytes()).hexdigest()[:12]
-    line = f"# Calls exp2.py {fingerprint}: the cache of compiled code is keyed by this file alone."
-    assert line in Path(compiled.__file__).read_text().splitlines()

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.linear_model import RidgeCV
 
-from kwis.outcome.models import Lesson, default_models, fit_rewards
+from kwis.outcome import models
+from kwis.outcome.models import Candidate, Lesson, Tried, default_models, fit_rewards
 
 
 def _log(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -50,3 +52,26 @@ def test_held_out_predictions_never_saw_their_row() -> None:
     after = Lesson.of(features, action, reward, 3).held_out(candidate, folds)
     assert np.array_equal(before[folds == 2], after[folds == 2])
     assert not np.array_equal(before[folds == 3], after[folds == 3])
+
+
+def test_large_logs_compare_models_on_some_rows_and_learn_from_some(monkeypatch):
+    from sklearn.linear_model import LinearRegression, Ridge
+
+    rng = np.random.default_rng(0)
+    features, action = rng.normal(size=(900, 2)), rng.integers(0, 3, 900)
+    reward = features[:, 0] * action + rng.normal(size=900)
+    candidates = {"flat": Candidate(Ridge(1e9)), "slopes": Candidate(LinearRegression(), slopes=True)}
+    folds, lesson = np.arange(900) % 5, Lesson.of(features, action, reward, 3)
+    whole = Tried.of(lesson, candidates, folds)
+    monkeypatch.setattr(models, "CHOICE_ROWS", 300)
+    some = Tried.of(lesson, candidates, folds)
+    assert some.best == whole.best == "slopes"
+    np.testing.assert_array_equal(some.expected, whole.expected)  # all rows teach the model chosen
+    assert some.errors["slopes"] == whole.errors["slopes"]
+    assert some.errors["flat"] == pytest.approx(whole.errors["flat"], rel=0.2)
+    monkeypatch.setattr(models, "_PREDICTED_AT_ONCE", 70)
+    np.testing.assert_allclose(Tried.of(lesson, candidates, folds).expected, whole.expected, rtol=1e-12)
+    monkeypatch.setattr(models, "MODEL_ROWS", 200)
+    few = Tried.of(lesson, candidates, folds)
+    assert not np.array_equal(few.expected, whole.expected)
+    assert few.errors["slopes"] == pytest.approx(whole.errors["slopes"], rel=0.1)

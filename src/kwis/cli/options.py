@@ -146,7 +146,7 @@ Exact = Annotated[
         "--exact/--approximate",
         rich_help_panel=_WORK,
         show_default=False,
-        help="Kernel-WIS of files evaluated in batches from all pairs of rows, or approximated. Default: by the number of rows.",
+        help="Kernel-WIS from all pairs of rows, or from sampled neighbours. Default: by the number of rows.",
     ),
 ]
 Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)]

@@ -42,6 +42,8 @@ from kwis.results import Verdict
 from kwis.typing import Floats
 
 MOST_TESTS = 400
+TESTED_ROWS = 200_000
+"""Propensities are tested on at most this many rows, drawn at random; errors that only more rows would show stay unseen."""
 _CELLS = 50_000_000  # rows times actions
 
 
@@ -99,12 +101,14 @@ def propensity_report(
 
 
 def _manageable(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[LoggedBandit, Sequence[TargetPolicy], tuple[str, ...]]:
-    """The log and its targets, or rows drawn at random where tables of rows by actions would not fit into memory, with a note."""
-    most = _CELLS // log.n_actions
+    """The log and its targets, or rows drawn at random where there are too many, or tables of rows by actions too large, with a note."""
+    fitting = _CELLS // log.n_actions
+    most = min(fitting, TESTED_ROWS)
     if len(log) <= most:
         return log, targets, ()
     rows = np.sort(np.random.default_rng(0).choice(len(log), most, replace=False))
-    note = f"propensities were tested on {most:,} rows drawn at random, as there are {log.n_actions:,} actions"
+    why = f", as there are {log.n_actions:,} actions" if most == fitting else f" from the {len(log):,}"
+    note = f"propensities were tested on {most:,} rows drawn at random{why}"
     return log.take(rows), [target.take(rows) for target in targets], (note,)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -17,8 +17,13 @@ from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
+if TYPE_CHECKING:
+    from kwis.smoothing.points import Points
+
 CV = "cv"
 _MOVED = ("slope", "plug-in")  # former names, which have to be refused with a hint for one release
+EXACT_ROWS = 10_000
+"""Up to this many rows kernel sums are over all pairs, unless ``exact`` says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,10 @@ class KernelWIS:
     per_feature, folds, rng
         How ``"cv"`` selects: one bandwidth for all features, one for each (True), or one for each shrunk towards that for all
         (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, fewer where there are fewer rows or groups,
-        and their seed.
+        and their seed, which neighbours are drawn with as well.
+    exact
+        Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an error bar, as
+        :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
     """
 
     bandwidth: Any = CV
@@ -50,6 +58,7 @@ class KernelWIS:
     normalised: bool = False
     rng: Seed = 0
     folds: int = 5
+    exact: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
@@ -80,10 +89,14 @@ class KernelWIS:
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""
-        if not self.selects_bandwidth:
-            return ratio_estimate(self, sample, bandwidth=self._bandwidth(sample))
-        choice = self.choose(sample)
-        return ratio_estimate(replace(self, bandwidth=choice.value), sample, bandwidth=choice.value, choice=choice)
+        choice = self.choose(sample) if self.selects_bandwidth else None
+        held = self if choice is None else replace(self, bandwidth=choice.value)
+        bandwidth = held._bandwidth(sample)
+        if sample.weight.any() and held.sampled_points(sample) is not None:
+            from kwis.estimators.together import Job, estimates_together
+
+            return replace(estimates_together([Job(held, sample)])[0], bandwidth=bandwidth, choice=choice)
+        return ratio_estimate(held, sample, bandwidth=bandwidth, choice=choice)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B), local means included and the bandwidth held."""
@@ -101,6 +114,22 @@ class KernelWIS:
         if np.isinf(bandwidth).all():
             return whole_sums
         return lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
+
+    def sampled_points(self, sample: WeightedSample) -> Points | None:
+        """Contexts at the bandwidth where neighbours are to be sampled; None where kernel sums are over all pairs, or need none."""
+        if self.exact or (self.exact is None and sample.n <= EXACT_ROWS):
+            return None
+        bandwidth = self._bandwidth(sample)
+        if np.isinf(bandwidth).all():
+            return None
+        from kwis.smoothing import points_of
+
+        return points_of(sample.context, bandwidth, self.kernel, sample.categorical)
+
+    @property
+    def seed(self) -> int:
+        """Of the sampled neighbours."""
+        return int(self.rng) if isinstance(self.rng, int | np.integer) else 0
 
     def _bandwidth(self, sample: WeightedSample) -> Bandwidth:
         return check.bandwidth(self.bandwidth, sample.context.shape[1])

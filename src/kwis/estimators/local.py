@@ -44,9 +44,7 @@ def locally_normalised(weight: Floats, counts: Floats, sums: LocalSums) -> Appli
 
     def reaction(terms: Floats) -> Floats:
         # d/dc_j of sum_i x_i G_i / M_i, x_i = c_i w_i (reward), taken through G and M.
-        np.divide(terms, np.maximum(near, _TINY), out=both[:, :columns])
-        np.divide(terms, np.maximum(near_weight, _TINY), out=both[:, columns:])
-        pulls = sums(both)
-        return pulls[:, :columns] - w * pulls[:, columns:]
+        pulls = sums(np.hstack([terms / np.maximum(near, _TINY), terms / np.maximum(near_weight, _TINY)]))
+        return pulls[:, : terms.shape[1]] - w * pulls[:, terms.shape[1] :]
 
     return Applied(applied, reaction, lambda: counts * w / np.maximum(near_weight, _TINY))

@@ -35,7 +35,8 @@ class Applied:
         ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; on rows not drawn, any finite number.
     reaction
         Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives, with respect to
-        the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only.
+        the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only. If B is 1, there
+        may be any number of terms.
     own
         Where the weight of a row depends on its neighbours: ``(n, B)`` share of each row in the weight around it.
     """
@@ -50,6 +51,36 @@ class Applied:
             return None
         share, count = self.own()[:, 0], counted[:, 0]
         return float(count @ share / count[share > 0].sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parts:
+    """What estimates of several rewards under the same weights are made of.
+
+    Attributes
+    ----------
+    weight
+        ``(n,)`` weights applied.
+    sums
+        ``(q,)`` of ``c v x`` for the columns ``x``.
+    direct
+        ``(n, q)`` derivatives of these sums with respect to the count of each row.
+    noise, drawn
+        Where the weights come from sampled neighbours: ``(n, q)`` half of what two halves of the sample differ by in ``direct``; and
+        the independent errors that make up the error of ``sums``, at the rows checked.
+    neighbours, checked
+        Sizes of these samples.
+    """
+
+    weight: Floats
+    sums: Floats
+    direct: Floats
+    effective_n: float
+    isolation: float | None
+    noise: Floats | None = None
+    drawn: Floats | None = None
+    neighbours: int = 0
+    checked: int = 0
 
 
 class Rule(Protocol):

@@ -29,6 +29,7 @@ def notes_of(
     intervals: Intervals,
     paths: Sequence[Path],
     changed: Sequence[Drift | None],
+    measured: Sequence[Measured],
 ) -> tuple[str, ...]:
     """What was done to the log and decided on the way, in sentences."""
     return (
@@ -39,6 +40,7 @@ def notes_of(
         *(target.note for target in ready.targets if target.note is not None),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),
+        *_precision(measured),
         *family_note(intervals.level, [target.name for target in ready.targets], ready.log.reward_names),
         *intervals.notes,
     )
@@ -56,6 +58,21 @@ def _size_rules(ready: Ready, roster: Roster, paths: Sequence[Path]) -> Iterable
         yield f"bandwidths were selected on {SELECTION_ROWS:,} of the {n:,} rows, {drawn}"
     if paths and paths[0].rows < n:
         yield f"bandwidth paths were computed on {paths[0].rows:,} of the {n:,} rows, {drawn}"
+
+
+def _precision(measured: Sequence[Measured]) -> Iterable[str]:
+    """How far the approximation may have moved each estimate at most, in words."""
+    known = [(one.estimate, one.estimate.precision) for one in measured if one.estimate.precision is not None]
+    if known:
+        estimate, worst = max(known, key=lambda both: both[1].error / both[0].std_error if both[0].std_error > 0 else 0.0)
+        everyone = worst.neighbours == estimate.n
+        source = "all pairs in single precision" if everyone else f"{worst.neighbours:,} sampled neighbours of the {estimate.n:,} rows"
+        reach, share = 1.96 * worst.error, worst.error / estimate.std_error if estimate.std_error > 0 else 0.0
+        size = "less than 0.1" if share < 0.001 else f"{100 * share:.1f}"
+        yield (
+            f"Kernel-WIS is from {source}: {estimate.name} is within {reach:.1g} of the value from all pairs, an error of "
+            f"{size} % of its standard error, which includes it; exact=True computes all pairs"
+        )
 
 
 def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Sequence[Measured], paths: Sequence[Path]) -> Settings:

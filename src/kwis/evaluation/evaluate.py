@@ -103,8 +103,8 @@ def evaluate(
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
         see :mod:`kwis.evaluation.repair`. A log too large for memory keeps its propensities.
     exact
-        Kernel-WIS of a log too large for memory from all pairs of rows (True) or approximated (False); None: by the number of rows.
-        In memory it always is from all pairs.
+        Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
+        :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the same without it.
     rng
@@ -133,7 +133,7 @@ def evaluate(
     few = few_rows(ready.log.n)
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
-    roster, splits = Roster.of(estimators, ready.seed), splits_by(ready.log, by)
+    roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     intervals = Intervals(method=interval, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
@@ -209,7 +209,7 @@ class _Run:
             segments=segments,
             drift=changed[0],
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
-            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed),
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
             sensitivity=robustness_of(ready.log, ready.targets, recommendations),
             training=training,

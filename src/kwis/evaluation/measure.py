@@ -15,9 +15,9 @@ from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.resampling import resamples
+from kwis.estimators.together import Job, estimates_together, family_of, resamples_together
 from kwis.estimators.wis import WIS
 from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together
 from kwis.evaluation.uneven import worthwhile
 from kwis.intervals.draws import count_chunks
 from kwis.results import BandwidthChoice, Estimate

@@ -12,7 +12,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
 from kwis.estimators.influence import standard_error
-from kwis.estimators.kernel_wis import KernelWIS
+from kwis.estimators.kernel_wis import EXACT_ROWS, KernelWIS
 from kwis.estimators.state_wis import StateWIS
 from kwis.estimators.wis import WIS
 from kwis.evaluation.measure import Measured, Policy
@@ -24,7 +24,7 @@ from kwis.smoothing.ladder import kernel_products_along
 from kwis.typing import Floats, Ints
 from kwis.weights import WeightedSample, balanced, safe_ratio
 
-FULL_ROWS = 20_000
+FULL_ROWS = EXACT_ROWS
 """Up to this many rows a path uses all of them, above ``SUBSET_ROWS`` drawn at random."""
 SUBSET_ROWS = 5_000
 _OCTAVES = 3  # on both sides of the typical distance between contexts
@@ -90,7 +90,7 @@ def _along(sample: WeightedSample, grid: Floats, estimator: KernelWIS, known: Es
 
 
 def _inside(sample: WeightedSample, bandwidths: Floats, kernel: Kernel) -> tuple[Floats, Floats]:
-    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.evaluation.together` for all of them at once."""
+    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.estimators.together` for all of them at once."""
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     scale = int(np.frexp(np.abs(sample.reward).max())[1])  # products with rewards of at most 1 stay in range
     reward, w = np.ldexp(sample.reward, -scale), balanced(sample.weight, float(mass.sum()))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from kwis.estimators.together import Job, family_of, reweighted_together
 from kwis.evaluation.measure import Measured, batches
-from kwis.evaluation.together import Job, family_of, reweighted_together
 from kwis.typing import Floats
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kwis.errors import InputError
@@ -27,13 +27,16 @@ class Roster:
     all_that_apply: bool
 
     @classmethod
-    def of(cls, asked: Any, seed: int) -> Roster:
-        """Estimators from names, ready-made estimators or a mixture; None: all of them, plain and normalised."""
-        known = {one.name: one for one in _all(seed)}
+    def of(cls, asked: Any, seed: int, exact: bool | None = None) -> Roster:
+        """Estimators from names, ready-made estimators or a mixture; None: all of them, plain and normalised.
+
+        ``exact`` says whether Kernel-WIS is from all pairs of rows, where an estimator does not say it itself.
+        """
+        known = {one.name: _with_exact(one, exact) for one in _all(seed)}
         if asked is None:
             return cls(estimators=tuple(known.values()), all_that_apply=True)
         entries = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
-        found = [_estimator(entry, known) for entry in entries]
+        found = [_with_exact(_estimator(entry, known), exact) for entry in entries]
         names = [one.name for one in found]
         if not names:
             raise InputError("`estimators` must name at least one estimator, got none")
@@ -61,6 +64,12 @@ def _all(seed: int) -> Iterable[Any]:
     yield from (VIS(), TruncatedVIS(), WIS(), StateWIS(), StateWIS(normalised=True))
     yield from (KernelWIS(rng=seed), KernelWIS(rng=seed, normalised=True))
     yield from (DirectMethod(), DoublyRobust(), DoublyRobust(WIS()), DoublyRobust(KernelWIS(rng=seed, normalised=True)))
+
+
+def _with_exact(estimator: Any, exact: bool | None) -> Any:
+    if isinstance(estimator, DoublyRobust):
+        return replace(estimator, weighting=_with_exact(estimator.weighting, exact))
+    return replace(estimator, exact=exact) if isinstance(estimator, KernelWIS) and estimator.exact is None else estimator
 
 
 def _needs_predictions(estimator: Any) -> bool:

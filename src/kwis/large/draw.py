@@ -8,6 +8,7 @@ import numpy as np
 
 from kwis.large.frame import Frame, Rows
 from kwis.large.source import Block
+from kwis.smoothing.sampling import neighbour_chance, systematic
 from kwis.typing import Floats, Ints
 
 _NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers
@@ -41,19 +42,11 @@ def joined(*parts: Neighbours) -> Neighbours:
 def draw_neighbours(block: Block, number: int, frame: Frame, size: int, seed: int) -> Neighbours:
     """Task: this block's share of a sample of about ``size`` rows."""
     rows = frame.load(block)
-    share = rows.mass * (0.5 + 0.5 * rows.weight / frame.mean_weight) / frame.mass
-    chance = np.minimum(size * share, 1.0)
+    chance = neighbour_chance(rows.mass, rows.weight, size, frame.mass, frame.mean_weight)
     taken = systematic(chance, rows.weight, _generator(seed, _NEIGHBOURS, number))
     counted = (rows.mass / chance)[taken]
     vectors = np.column_stack([counted, counted * rows.weight[taken]])
     return Neighbours(rows.context[taken], vectors, np.full(taken.size, number), taken)
-
-
-def systematic(chance: Floats, order: Floats, rng: np.random.Generator) -> Ints:
-    """Rows drawn with the given probabilities, evenly along ``order``: every stretch of it gets its share, give or take one row."""
-    along = np.lexsort((rng.random(order.size), order))
-    climbed = np.cumsum(np.append(rng.random(), chance[along]))
-    return np.sort(along[np.floor(climbed[1:]) > np.floor(climbed[:-1])])
 
 
 def stratified(block: Block, number: int, frame: Frame, size: int, seed: int) -> Rows:

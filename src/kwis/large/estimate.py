@@ -16,13 +16,13 @@ from kwis.large.approximate import Approximation, approximate, sample_size
 from kwis.large.blocks import Figures, Found, combined, exact
 from kwis.large.frame import CACHE_BYTES, Frame
 from kwis.large.opening import Opened, opened
-from kwis.large.pairs import Space
 from kwis.large.records import LargeKernelWIS, approximation_note, selection_note
 from kwis.large.runner import Progress, Runner, Steps, Threads, reduced
 from kwis.large.select import SELECTION_ROWS, Selection, held_out_scores, select
 from kwis.large.source import Columns, Weigher
 from kwis.large.summary import summarise
 from kwis.results import Estimate
+from kwis.smoothing.clouds import Space
 from kwis.smoothing.threads import engine
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
@@ -145,7 +145,7 @@ def estimated(runner: Runner, log: Opened, asked: Asked, seed: int) -> LargeKern
     """The estimate, and in words how it came about."""
     frame = framed(runner, log, asked.cache_bytes)
     bandwidth, selection = _bandwidth(runner, log, frame, asked, seed)
-    space = Space.of(frame, bandwidth, asked.kernel)
+    space = Space.of(frame.ends, frame.categorical, bandwidth, asked.kernel)
     size = sample_size(frame.n, asked.neighbours)
     wanted = asked.exact if asked.exact is not None else frame.n <= EXACT_ROWS
     if wanted or space.infinite or 2 * size >= frame.n:
@@ -223,5 +223,5 @@ def score_bandwidths(
     with engine():
         log = opened(source, wanted, runner, client, every=context is None, block_rows=None)
         frame = framed(runner, log)
-        spaces = [Space.of(frame, check.bandwidth(value, frame.d), as_kernel(kernel)) for value in values]
+        spaces = [Space.of(frame.ends, frame.categorical, check.bandwidth(value, frame.d), as_kernel(kernel)) for value in values]
         return held_out_scores(runner, log.blocks, frame, spaces, size=check.whole(rows, "rows", 2), seed=_seed(rng))

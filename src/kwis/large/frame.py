@@ -118,6 +118,11 @@ class Frame:
     def categorical(self) -> tuple[int, ...]:
         return tuple(j for j, feature in enumerate(self.features) if feature.kind != "number")
 
+    @property
+    def ends(self) -> Floats:
+        """Least and largest value of each column of the context."""
+        return np.array([[feature.low for feature in self.features], [feature.high for feature in self.features]])
+
     def load(self, block: Block) -> Rows:
         """Rows of a block, from memory if they were read not long ago."""
         return _cache.load(block, self)

@@ -15,10 +15,10 @@ from kwis.kernels import Kernel
 from kwis.large.blocks import combined
 from kwis.large.draw import joined_rows, stratified
 from kwis.large.frame import Frame, Rows
-from kwis.large.pairs import Space, sums
 from kwis.large.runner import Runner, reduced
 from kwis.large.source import Block
 from kwis.results import BandwidthChoice
+from kwis.smoothing.clouds import Space, sums
 from kwis.smoothing.threads import engine
 from kwis.typing import Bandwidth, Floats
 

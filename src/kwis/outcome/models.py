@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,11 @@ from kwis.bandwidth.folds import make_folds
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints, Seed
 
+CHOICE_ROWS = 20_000
+"""Models are compared on at most this many rows, drawn at random; the best one then learns from more."""
+MODEL_ROWS = 60_000
+"""A model learns from at most this many rows, drawn at random from those it may see."""
+_PREDICTED_AT_ONCE = 50_000  # rows
 _MOST_INDICATORS = 50  # rarer actions are told apart by none
 _MOST_SLOPES = 300
 
@@ -58,12 +63,16 @@ class Lesson:
         expected = np.empty((at.shape[0], self.codes.size))
         with fitting(candidate.model, self.action.size):
             fitted = clone(candidate.model)
+            rows = _drawn(rows, MODEL_ROWS)
             weight = None if self.mass is None else self.mass[rows]
             design = self._design(self.features[rows], self.action[rows], candidate.slopes)
             fitted.fit(design, self.outcome[rows], **weight_argument(fitted, weight))
-            for action in range(self.codes.size):
-                design = self._design(at, np.full(at.shape[0], action), candidate.slopes)
-                expected[:, action] = np.asarray(fitted.predict(design), dtype=np.float64).reshape(at.shape[0])
+            for start in range(0, at.shape[0], _PREDICTED_AT_ONCE):
+                some = at[start : start + _PREDICTED_AT_ONCE]
+                for action in range(self.codes.size):
+                    design = self._design(some, np.full(some.shape[0], action), candidate.slopes)
+                    predicted = np.asarray(fitted.predict(design), dtype=np.float64).reshape(some.shape[0])
+                    expected[start : start + some.shape[0], action] = predicted
         if not np.isfinite(expected).all():
             raise InputError(f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}")
         return expected
@@ -88,9 +97,19 @@ class Lesson:
         others = [folds != fold for fold in range(int(folds.max()) + 1)]
         return self.error(np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[folds])
 
+    def take(self, rows: Ints) -> Lesson:
+        """The same lesson from some of its rows."""
+        mass = None if self.mass is None else self.mass[rows]
+        return replace(self, features=self.features[rows], action=self.action[rows], outcome=self.outcome[rows], mass=mass)
+
     def taken(self, expected: Floats) -> Floats:
         """Predictions of the logged actions among those of all actions."""
         return expected[np.arange(self.action.size), self.action]
+
+
+def _drawn(rows: Ints, most: int) -> Ints:
+    """At most so many of the rows, always the same ones."""
+    return rows if rows.size <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
 def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
@@ -115,7 +134,7 @@ class Tried:
     best
         Name of the one with the smallest error, and in ``expected`` its ``(n, K)`` held-out predictions.
     errors, plain
-        Held-out mean squared error of each, and of the mean reward.
+        Held-out mean squared error of each, and of the mean reward; of those not chosen, on the rows they were compared on.
     """
 
     best: str
@@ -125,10 +144,16 @@ class Tried:
 
     @classmethod
     def of(cls, lesson: Lesson, candidates: Mapping[str, Candidate], folds: Ints) -> Tried:
-        expected = {name: lesson.held_out(candidate, folds) for name, candidate in candidates.items()}
-        errors = {name: lesson.error(lesson.taken(table)) for name, table in expected.items()}
-        best = min(errors, key=lambda name: errors[name])
-        return cls(best=best, expected=expected[best], errors=errors, plain=lesson.error_without_context(folds))
+        plain = lesson.error_without_context(folds)
+        rows = _drawn(np.arange(lesson.action.size), CHOICE_ROWS)
+        if rows.size == lesson.action.size or len(candidates) == 1:
+            expected = {name: lesson.held_out(candidate, folds) for name, candidate in candidates.items()}
+            errors = {name: lesson.error(lesson.taken(table)) for name, table in expected.items()}
+            best = min(errors, key=lambda name: errors[name])
+            return cls(best=best, expected=expected[best], errors=errors, plain=plain)
+        some = cls.of(lesson.take(rows), candidates, np.unique(folds[rows], return_inverse=True)[1])
+        chosen = lesson.held_out(candidates[some.best], folds)
+        return cls(best=some.best, expected=chosen, errors={**some.errors, some.best: lesson.error(lesson.taken(chosen))}, plain=plain)
 
     @property
     def explained(self) -> float:

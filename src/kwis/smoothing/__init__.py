@@ -23,6 +23,7 @@ from kwis.smoothing.held_out import CrossValidation, Folds, Reducible
 from kwis.smoothing.lattice import LatticeCV
 from kwis.smoothing.lattice import kernel_products as lattice_products
 from kwis.smoothing.one_hot import OneHot, OneHotCV
+from kwis.smoothing.points import Points
 from kwis.smoothing.wide import WideCV
 from kwis.typing import Bandwidth, Floats
 
@@ -79,6 +80,14 @@ def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categ
 
         return tiles.kernel_products(geometry, bandwidth, vectors)
     return blocked.kernel_products(geometry.scaled(bandwidth), kernel, vectors)
+
+
+def points_of(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...]) -> Points | None:
+    """Contexts between which kernel sums go over pairs of rows; None where sums over cells are exact and quicker."""
+    geometry = Geometry.of(context, categorical)
+    if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))) or (kernel is RBF and OneHot.of(geometry, 1) is not None):
+        return None
+    return Points.of(geometry, bandwidth, kernel)
 
 
 def one_pass_per_bandwidth(geometry: Geometry, kernel: Kernel) -> bool:

@@ -189,31 +189,3 @@ def kernel_from_distances(q, stretch, out):
     flat, flat_out = q.ravel(), out.ravel()
     for j in range(flat.size):
         flat_out[j] = exp2(-stretch * flat[j])
-
-
-@njit(**INNER)
-def _two_sums(q, first, second):
-    a, b = 0.0, 0.0
-    for j in range(TILE):
-        k = exp2(-q[j])
-        a += k * first[j]
-        b += k * second[j]
-    return a, b
-
-
-@compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def two_products(rows, x, codes, tiles, tile_codes, penalty, base, first, second, out):
-    """``K @ [first, second]`` for the rows, with the kernel unshifted."""
-    skip = np.zeros(2, np.int64)
-    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
-    for start in range(rows[0], rows[1], TOGETHER):
-        last = min(start + TOGETHER, rows[1])
-        distances((start, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
-        for r in range(last - start):
-            a, b = 0.0, 0.0
-            for tile in range(tiles.shape[0]):
-                tile_a, tile_b = _two_sums(q[r, tile], first[tile], second[tile])
-                a += tile_a
-                b += tile_b
-            out[start + r, 0] = a
-            out[start + r, 1] = b

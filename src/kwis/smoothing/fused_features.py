@@ -1,7 +1,7 @@
 """The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ exponential is computed twice. An empty ``kept`` says that it does not: then the
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 193cb6d757c0: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py e126e81656c2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 8401ff26cb92: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 594638800057: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

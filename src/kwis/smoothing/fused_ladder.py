@@ -1,7 +1,7 @@
 """Products with the RBF kernel at several bandwidths in compiled tiles: one exponential at the widest, squares of it at the others."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py d288e1c2e005: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

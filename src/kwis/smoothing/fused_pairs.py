@@ -7,7 +7,7 @@ A strip of tiles is summed by one thread. It writes the sums of its own rows, an
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py ad94474464a1: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -88,6 +88,14 @@ class Geometry:
         return np.ptp(self.numeric, axis=0) if self.numeric.shape[1] else np.zeros(0)
 
 
+def compact(codes: Floats) -> Floats:
+    """Codes renumbered from 0 column by column, so that single precision holds them exactly."""
+    out = np.empty_like(codes)
+    for column in range(codes.shape[1]):
+        out[:, column] = np.unique(codes[:, column], return_inverse=True)[1]
+    return out
+
+
 def expands(a: Floats, b: Floats, error: float = EXPANSION_ERROR) -> bool:
     """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must stay below ``error``."""
     largest = np.einsum("ij,ij->i", a, a).max(initial=0.0) + np.einsum("ij,ij->i", b, b).max(initial=0.0)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kwis.smoothing import fused
-from kwis.smoothing.geometry import Geometry
+from kwis.smoothing.geometry import Geometry, compact
 from kwis.smoothing.held_out import Folds
 from kwis.typing import Bandwidth, Floats, Ints
 
@@ -116,7 +116,7 @@ class Tiles:
         flat[layout.slot] = rows
         columns = np.zeros((layout.tile_count, groups, fused.GROUP, fused.TILE + _SPARE), dtype)
         columns[..., : fused.TILE] = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
-        codes = _compact(geometry.codes)[layout.order].astype(dtype)
+        codes = compact(geometry.codes)[layout.order].astype(dtype)
         code_flat = np.zeros((layout.tile_count * fused.TILE, codes.shape[1]), dtype)
         code_flat[layout.slot] = codes
         column_codes = code_flat.reshape(layout.tile_count, fused.TILE, codes.shape[1]).transpose(0, 2, 1)
@@ -135,11 +135,3 @@ class Tiles:
         penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
         return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
-
-
-def _compact(codes: Floats) -> Floats:
-    """Codes renumbered from 0 column by column, so that single precision holds them exactly."""
-    out = np.empty_like(codes)
-    for column in range(codes.shape[1]):
-        out[:, column] = np.unique(codes[:, column], return_inverse=True)[1]
-    return out

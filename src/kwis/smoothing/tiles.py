@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kwis.kernels import RBF
 from kwis.smoothing import fused, fused_features, pairs
 from kwis.smoothing.geometry import Geometry
 from kwis.smoothing.held_out import Folds, Score
 from kwis.smoothing.layout import Layout, Tiles
+from kwis.smoothing.points import Points
 from kwis.smoothing.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
 _ROWS = 128  # per block
-_PRODUCT_ROWS = 256  # per block of a product
+_PRODUCT_ROWS = 256  # per block of a product of many vectors
+_FEW_VECTORS = 16  # up to which every pair computed once beats matrix products
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
 # A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from the nearest one: more of the
 # digits than these would cancel.
@@ -164,25 +167,20 @@ def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:
 
 
 def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -> Floats:
-    """``K @ vectors`` with the RBF kernel between all rows; two vectors are summed on the fly, many by matrix products."""
+    """``K @ vectors`` with the RBF kernel between all rows; few vectors are summed on the fly, many by matrix products."""
+    if vectors.shape[1] <= _FEW_VECTORS:
+        return Points.of(geometry, bandwidth, RBF).all_pairs(vectors)
     layout = Layout.of(geometry.n, None)
-    arrays = Tiles.of(geometry, layout).scaled(bandwidth)
+    x, codes, tiles, tile_codes, penalty, base = Tiles.of(geometry, layout).scaled(bandwidth)
     out = np.zeros(vectors.shape)
-    if vectors.shape[1] == 2:
-        first, second = (layout.tiled(column, np.float64) for column in vectors.T)
 
-        def block(rows: slice) -> None:
-            fused.two_products(np.array([rows.start, rows.stop]), *arrays, first, second, out)
-    else:
-        x, codes, tiles, tile_codes, penalty, base = arrays
-
-        def block(rows: slice) -> None:
-            # Some tiles at a time, so that the piece of kernel in flight stays in cache however many rows there are.
-            for part in row_blocks(layout.tile_count, _BLOCK_CELLS // (_PRODUCT_ROWS * fused.TILE)):
-                columns = slice(part.start * fused.TILE, min(part.stop * fused.TILE, geometry.n))
-                kernel = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-                fused.kernel_rows(np.array([rows.start, rows.stop]), x, codes, tiles[part], tile_codes[part], penalty, base[part], kernel)
-                out[rows] += kernel @ vectors[columns]
+    def block(rows: slice) -> None:
+        # Some tiles at a time, so that the piece of kernel in flight stays in cache however many rows there are.
+        for part in row_blocks(layout.tile_count, _BLOCK_CELLS // (_PRODUCT_ROWS * fused.TILE)):
+            columns = slice(part.start * fused.TILE, min(part.stop * fused.TILE, geometry.n))
+            kernel = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+            fused.kernel_rows(np.array([rows.start, rows.stop]), x, codes, tiles[part], tile_codes[part], penalty, base[part], kernel)
+            out[rows] += kernel @ vectors[columns]
 
     each_block(block, row_blocks(geometry.n, _PRODUCT_ROWS))
     return out

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kwis.kernels import RBF, Kernel
-from kwis.large.frame import Frame
 from kwis.smoothing.geometry import Geometry, Scaled, log_kernel
 from kwis.typing import Bandwidth, Floats
 
@@ -35,14 +34,13 @@ class Space:
     roomy: bool
 
     @classmethod
-    def of(cls, frame: Frame, bandwidth: Bandwidth, kernel: Kernel) -> Space:
-        codes = frame.categorical
-        ends = np.array([[feature.low for feature in frame.features], [feature.high for feature in frame.features]])
+    def of(cls, ends: Floats, categorical: tuple[int, ...], bandwidth: Bandwidth, kernel: Kernel) -> Space:
+        """Units for contexts whose columns lie between the two rows of ``ends``."""
         # Two rows that span every column: the engine's own rule for constant columns and for vanishing bandwidths then applies.
-        usable = Geometry.of(ends, codes).usable(bandwidth, _SMALLEST_SHARE)
-        numeric = tuple(j for j in range(frame.d) if j not in codes)
+        usable = Geometry.of(ends, categorical).usable(bandwidth, _SMALLEST_SHARE)
+        numeric = tuple(j for j in range(ends.shape[1]) if j not in categorical)
         roomy = bool(np.all(np.ptp(ends, axis=0) <= _ROOMY * usable))
-        return cls(kernel=kernel, bandwidth=tuple(usable.tolist()), numeric=numeric, codes=codes, roomy=roomy)
+        return cls(kernel=kernel, bandwidth=tuple(usable.tolist()), numeric=numeric, codes=categorical, roomy=roomy)
 
     @property
     def infinite(self) -> bool:
@@ -51,8 +49,11 @@ class Space:
 
     def place(self, context: Floats, dtype: Any = np.float64) -> Cloud | Scaled:
         """Contexts laid out for :func:`sums`."""
+        return self.placed(context[:, list(self.numeric)], context[:, list(self.codes)], dtype)
+
+    def placed(self, numeric: Floats, codes: Floats, dtype: Any = np.float64) -> Cloud | Scaled:
+        """The same for numeric and categorical columns that are apart already."""
         h = np.array(self.bandwidth)
-        numeric, codes = context[:, list(self.numeric)], context[:, list(self.codes)]
         penalty = h[list(self.codes)] ** -2.0
         if self.kernel is not RBF:
             return Scaled(numeric / h[list(self.numeric)], codes, penalty)
@@ -107,7 +108,7 @@ def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Ker
     """
     if isinstance(one, Scaled):
         return _numpy_sums(one, other, columns, rows, kernel)
-    from kwis.large.compiled import add_products
+    from kwis.smoothing.fused_sums import add_products
 
     same, dtype, count = other is one, one.rows.dtype, other.tiles.shape[0]
     ours = columns if same else np.empty((one.n, 0)) if rows is None else rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.together import Job, estimates_together, family_of, resamples_together, reweighted_together
+from kwis.estimators.together import Job, estimates_together, family_of, resamples_together, reweighted_together
 from kwis.intervals.draws import count_chunks
 
 N = 120

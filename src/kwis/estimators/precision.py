@@ -1,0 +1,61 @@
+"""How many neighbours an estimate needs: as many as make its approximation a small part of its standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from kwis.estimators.influence import standard_error
+from kwis.results import Estimate
+from kwis.typing import Floats, Ints
+
+TOLERANCE = 0.015
+"""Of the standard error: the error of an approximation that needs no more neighbours."""
+MOST_PAIRS = 2_000_000_000
+"""Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
+_FEWEST, _PER_ROOT = 1_000, 5  # neighbours, and neighbours per square root of the rows: those of the first attempt
+_USUAL = 4  # times as many are always allowed
+_MARGIN = 1.3  # more neighbours than the first attempt says are needed
+_CHEAPER_WHOLE = 0.5  # of the rows, as neighbours: from here on all pairs, each computed once, are quicker
+
+
+def usual_size(n: int) -> int:
+    """Neighbours that are always allowed."""
+    return _at_most_all(_USUAL * max(_FEWEST, _PER_ROOT * math.sqrt(n)), n)
+
+
+def precise_enough(attempt: Callable[[int], list[Estimate]], n: int) -> list[Estimate]:
+    """What ``attempt(size)`` finds with as many neighbours as it needs, or as ``MOST_PAIRS`` allows."""
+    size = _at_most_all(max(_FEWEST, _PER_ROOT * math.sqrt(n)), n)
+    found = attempt(size)
+    error = relative_error(found)
+    if size == n or error <= TOLERANCE:
+        return found
+    wanted = min(_MARGIN * size * error / TOLERANCE, max(usual_size(n), MOST_PAIRS / n))
+    return attempt(_at_most_all(wanted, n))
+
+
+def _at_most_all(size: float, n: int) -> int:
+    return n if size >= _CHEAPER_WHOLE * n else math.ceil(size)
+
+
+def relative_error(estimates: Sequence[Estimate]) -> float:
+    """Largest error of an approximation in units of the standard error."""
+    return max(_relative(one) for one in estimates)
+
+
+def _relative(estimate: Estimate) -> float:
+    error = 0.0 if estimate.precision is None else estimate.precision.error
+    if error == 0 or not estimate.std_error > 0:
+        return 0.0
+    return error / estimate.std_error
+
+
+def without_noise(influence: Floats, noise: Floats, group: Ints | None) -> float:
+    """Factor that takes noise out of the standard error of an influence: ``noise`` is half of what two halves of a sample differ by.
+
+    The product of two independent halves has the expectation of the square without noise, and it is the square of their mean less that of
+    half their difference. 1 where noise is all there is: too large rather than meaningless.
+    """
+    whole, noisy = standard_error(influence, group), standard_error(noise, group)
+    return math.sqrt(1 - (noisy / whole) ** 2) if noisy < whole else 1.0

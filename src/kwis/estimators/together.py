@@ -1,0 +1,212 @@
+"""Estimators that apply the same weights, and all rewards, from one pass over the pairs of rows.
+
+The local means of Kernel-WIS depend neither on the reward, nor on whether the result is normalised, nor on whether the rewards are
+residuals of a model (doubly robust). With ``c`` the counts, ``v`` the weights applied and ``D`` the reaction of
+:class:`kwis.estimators.ratio.Applied`, linear in its terms, everything follows from ``v``, ``D(c v r)`` for every reward ``r``,
+and ``D(c v)``:
+
+- plain: ``J = sum c v r / sum c``, influence ``v r - J + D(c v r)``;
+- normalised: ``N = sum c v r / sum c v``, influence ``(v (r - N) + D(c v r) - N D(c v)) sum c / sum c v``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.estimators.direct import DirectMethod
+from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators.influence import standard_error
+from kwis.estimators.kernel_wis import KernelWIS
+from kwis.estimators.precision import precise_enough, usual_size, without_noise
+from kwis.estimators.ratio import Parts, Rule, leverage
+from kwis.estimators.sampled import SampledWeights
+from kwis.estimators.state_wis import StateWIS
+from kwis.results import Estimate, Precision
+from kwis.typing import Floats
+from kwis.weights import WeightedSample, balanced, effective_size, safe_ratio
+
+
+def rule_of(estimator: Any) -> Any:
+    """The weighting of an estimator: its own, or that of its residuals."""
+    return estimator.weighting if isinstance(estimator, DoublyRobust) else estimator
+
+
+def family_of(estimator: Any) -> Any:
+    """Equal for estimators that apply the same weights; None for one whose weights are its own business."""
+    rule = rule_of(estimator)
+    return replace(rule, normalised=False) if isinstance(rule, KernelWIS | StateWIS) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """An estimator and the sample it works on; jobs done together have one family and differ in nothing but rewards."""
+
+    estimator: Any
+    sample: WeightedSample
+
+    @property
+    def rule(self) -> Rule:
+        return rule_of(self.estimator)
+
+    @property
+    def reward(self) -> Floats:
+        return self.estimator.residuals(self.sample).reward if isinstance(self.estimator, DoublyRobust) else self.sample.reward
+
+
+def mass_of(sample: WeightedSample) -> Floats:
+    return np.ones(sample.n) if sample.mass is None else sample.mass
+
+
+def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
+    """Estimates of all jobs, the same as one by one; those of large logs from as many neighbours as their precision needs."""
+    rule, sample = jobs[0].rule, jobs[0].sample
+    columns = _Columns.of(jobs)
+    with np.errstate(all="ignore"):
+        if not isinstance(rule, KernelWIS) or (points := rule.sampled_points(sample)) is None:
+            return _estimates(jobs, columns, _exact_parts(rule, sample, columns.values))
+
+        def attempt(size: int) -> list[Estimate]:
+            weights = SampledWeights.of(points, sample.weight[:, None], mass_of(sample), columns.importance, size=size, seed=rule.seed)
+            return _estimates(jobs, columns, weights.parts(columns.values))
+
+        return precise_enough(attempt, sample.n)
+
+
+def _exact_parts(rule: Rule, sample: WeightedSample, columns: Floats) -> Parts:
+    mass = mass_of(sample)
+    applied = rule.applied(sample, mass[:, None])
+    v = applied.weight
+    direct = v * columns
+    if applied.reaction is not None:
+        direct += applied.reaction(mass[:, None] * direct)
+    return Parts(
+        weight=v[:, 0],
+        sums=np.einsum("i,ij->j", mass * v[:, 0], columns),
+        direct=direct,
+        effective_n=effective_size(v[:, 0], sample.mass),
+        isolation=applied.isolation(mass[:, None]),
+    )
+
+
+def _estimates(jobs: Sequence[Job], columns: _Columns, parts: Parts) -> list[Estimate]:
+    found = [(job, _estimate(job, j, columns.scales[j], parts)) for job, j in zip(jobs, columns.place, strict=True)]
+    return [job.estimator.corrected(job.sample, rest) if isinstance(job.estimator, DoublyRobust) else rest for job, rest in found]
+
+
+def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
+    """Estimate of the reward in column ``j``, which was divided by ``2**scale``."""
+    rule, sample, mass = job.rule, job.sample, mass_of(job.sample)
+    total, load = float(mass.sum()), parts.sums[-1]
+    value = float(parts.sums[j] / (load if rule.normalised else total))
+
+    def effect(derivatives: Floats, constant: float) -> Floats:
+        """Effect of each row on the value, from those on the sums."""
+        found = (derivatives[:, j] - value * derivatives[:, -1]) * (total / load) if rule.normalised else derivatives[:, j] - constant
+        # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
+        return np.ldexp(found * (mass * (sample.n / total)), scale)
+
+    influence, precision = effect(parts.direct, value), None
+    if parts.drawn is not None:
+        drawn = effect(parts.drawn, 0.0)
+        precision = Precision(neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n)
+        if parts.noise is not None:
+            influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
+        influence += drawn
+        influence -= influence.mean()
+    influence = read_only(influence)
+    return Estimate(
+        name=rule.name,
+        value=float(np.ldexp(value, scale)),
+        n=sample.n,
+        std_error=standard_error(influence, sample.group),
+        effective_n=parts.effective_n,
+        mean_weight=float(load / total),
+        isolation=parts.isolation,
+        influence=influence,
+        leverage=leverage(parts.weight if rule.normalised else np.ones(sample.n), sample.mass),
+        precision=precision,
+    )
+
+
+def _length(vector: Floats) -> float:
+    largest = float(np.abs(vector).max())
+    return largest * float(np.sqrt(np.square(vector / largest).sum())) if largest > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """Different rewards as columns, with a column of ones last for the normaliser; the scale of each; the column of each job.
+
+    Rewards are scaled to at most 1 by a power of two, so that products with the largest weights stay in range.
+    """
+
+    values: Floats
+    scales: list[int]
+    place: list[int]
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> _Columns:
+        seen: dict[tuple[int, bool], int] = {}
+        rewards: list[Floats] = []
+        place = []
+        for job in jobs:
+            key = (id(job.sample), isinstance(job.estimator, DoublyRobust))
+            if key not in seen:
+                seen[key] = len(rewards)
+                rewards.append(job.reward)
+            place.append(seen[key])
+        scales = [int(np.frexp(np.abs(reward).max())[1]) for reward in rewards]
+        scaled = [np.ldexp(reward, -scale) for reward, scale in zip(rewards, scales, strict=True)]
+        return cls(np.stack([*scaled, np.ones(jobs[0].sample.n)], axis=1), scales, place)
+
+    @property
+    def importance(self) -> Floats:
+        """How much the weight of each row matters to the rewards, 1 on average."""
+        sizes = np.abs(self.values) + np.abs(self.values - self.values.mean(axis=0))
+        return np.asarray((sizes / np.maximum(sizes.mean(axis=0), np.finfo(np.float64).tiny)).mean(axis=1))
+
+
+def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
+    """Values of all jobs on the resamples with the given counts (n, B); ``nan`` where there is none."""
+    sample = jobs[0].sample
+    counted = counts if sample.mass is None else counts * sample.mass[:, None]
+    columns = _Columns.of(jobs)
+    with np.errstate(all="ignore"):
+        terms = jobs[0].rule.applied(sample, counted).weight * counted
+        loads, total = np.einsum("ij,ib->jb", columns.values, terms), counted.sum(axis=0)
+        found = []
+        for job, j in zip(jobs, columns.place, strict=True):
+            values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
+            values[loads[-1] == 0] = np.nan
+            if isinstance(job.estimator, DoublyRobust):
+                values += DirectMethod().resampled(job.sample, counts).values
+            found.append(values)
+        return found
+
+
+def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
+    """Values (F,) of all jobs had the rows the weights (n, F) instead: one pass, which is far quicker than one by one."""
+    rule, sample = jobs[0].rule, jobs[0].sample
+    mass = mass_of(sample)
+    columns = _Columns.of(jobs)
+    with np.errstate(all="ignore"):
+        total = float(mass.sum())
+        if not isinstance(rule, KernelWIS) or (points := rule.sampled_points(sample)) is None:
+            w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
+            around = rule_of(jobs[0].estimator).sums(sample)(np.column_stack([mass, mass[:, None] * w]))
+            applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
+            loads = np.einsum("ij,ib->jb", columns.values, mass[:, None] * applied)
+        else:
+            loads = SampledWeights.of(points, weights, mass, columns.importance, size=usual_size(sample.n), seed=rule.seed).sums(
+                columns.values
+            )
+        found = []
+        for job, j in zip(jobs, columns.place, strict=True):
+            values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
+            found.append(values + (DirectMethod().estimate(job.sample).value if isinstance(job.estimator, DoublyRobust) else 0.0))
+        return found

@@ -1,0 +1,245 @@
+"""Kernel-WIS from sampled neighbours against all pairs: values, error bar, influence, and how many neighbours are taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.estimators import kernel_wis, precision, sampled
+from kwis.estimators.sampled import SampledWeights
+from kwis.estimators.together import Job, estimates_together, reweighted_together
+from kwis.smoothing import points_of
+from kwis.smoothing.sampling import priority
+from kwis.smoothing.threads import engine
+from tests.reference import sampled_neighbours as twin
+
+
+def sample_of(n, d=4, seed=0, *, groups=False, mass=False, categorical=(), spread=1.0):
+    """Skewed weights and rewards of 0 and 1 that depend on the context; predictions that explain a part of the rewards."""
+    rng = np.random.default_rng(seed)
+    context = rng.normal(size=(n, d))
+    for column in categorical:
+        context[:, column] = rng.integers(0, 3, n)
+    weight = rng.gamma(0.5, 2, n) ** spread * np.exp(0.5 * context[:, 0]) * (rng.random(n) > 0.1)
+    chance = 1 / (1 + np.exp(-context[:, 0] - context[:, 1]))
+    log = kwis.WeightedSample(
+        context=context,
+        weight=weight,
+        reward=(rng.random(n) < chance).astype(float),
+        group=rng.integers(0, n // 5, n) if groups else None,
+        mass=rng.integers(1, 4, n).astype(float) if mass else None,
+        categorical=categorical,
+    )
+    return kwis.PredictedSample(log, predicted=chance, predicted_value=chance + 0.1)
+
+
+def forms(bandwidth, **options):
+    """Plain, normalised and doubly robust Kernel-WIS."""
+    plain = kwis.KernelWIS(bandwidth, **options)
+    normalised = replace(plain, normalised=True)
+    return [plain, normalised, kwis.DoublyRobust(normalised)]
+
+
+def both(samples, bandwidth, seed=0):
+    """Estimates from sampled neighbours and from all pairs."""
+    approximate = [Job(form, one) for form in forms(bandwidth, exact=False, rng=seed) for one in samples]
+    exact = [Job(form, one) for form in forms(bandwidth, exact=True) for one in samples]
+    return estimates_together(approximate), estimates_together(exact)
+
+
+@pytest.fixture
+def one_attempt(monkeypatch):
+    """No more neighbours than those of the first attempt, and few of them."""
+    monkeypatch.setattr(precision, "TOLERANCE", np.inf)
+    monkeypatch.setattr(precision, "_FEWEST", 600)
+
+
+@pytest.mark.parametrize(("mass", "categorical"), [(False, ()), (True, (1,))])
+def test_it_is_the_slow_twin(mass, categorical):
+    sample = sample_of(60, 3, mass=mass, categorical=categorical)
+    masses = np.ones(60) if sample.mass is None else sample.mass
+    points = points_of(sample.context, 0.8, kwis.RBF, categorical)
+    seen = {}
+    draw = sampled._draw_neighbours
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampled, "_draw_neighbours", lambda *given: seen.setdefault("near", draw(*given)))
+        found = SampledWeights.of(points, sample.weight[:, None], masses, np.ones(60), size=20, seed=3, dtype=np.float64)
+    columns = np.column_stack([sample.reward, np.ones(60)])
+    parts = found.parts(columns)
+    plain, normalised, errors = twin.values(
+        *seen["near"], found.rows.tolist(), found.chance, sample.context, sample.weight, masses, sample.reward, 0.8, categorical
+    )
+    assert parts.sums[0] / masses.sum() == pytest.approx(plain, rel=1e-12)
+    assert parts.sums[0] / parts.sums[1] == pytest.approx(normalised, rel=1e-12)
+    spread = masses[:, None] * (parts.drawn - [[normalised, 0]] * parts.drawn[:, 1:])
+    assert np.sqrt(np.square(masses * parts.drawn[:, 0]).sum()) / masses.sum() == pytest.approx(errors[0], rel=1e-12)
+    assert np.sqrt(np.square(spread[:, 0]).sum()) / parts.sums[1] == pytest.approx(errors[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplace"])
+def test_with_all_rows_as_neighbours_it_is_exact(kernel, monkeypatch):
+    monkeypatch.setattr(sampled, "_precision", lambda *_: np.float64)
+    samples = [sample_of(700, groups=True, mass=True, categorical=(2,))]
+    for form in forms(0.6, exact=False, kernel=kernel):
+        found, truth = form.estimate(samples[0]), _all_pairs(form).estimate(samples[0])
+        assert found.precision.neighbours == 700
+        assert found.value == pytest.approx(truth.value, rel=1e-10)
+        assert found.std_error == pytest.approx(truth.std_error, rel=1e-10)
+        assert found.isolation == pytest.approx(truth.isolation, rel=1e-10)
+        assert found.effective_n == pytest.approx(truth.effective_n, rel=1e-10)
+        np.testing.assert_allclose(found.influence, truth.influence, rtol=1e-8, atol=1e-10 * np.abs(truth.influence).max())
+
+
+def _all_pairs(form):
+    return kwis.DoublyRobust(replace(form.weighting, exact=True)) if isinstance(form, kwis.DoublyRobust) else replace(form, exact=True)
+
+
+@pytest.mark.parametrize("spread", [1.0, 8.0, 60.0])
+def test_single_precision_is_enough_whatever_the_weights(spread):
+    sample = sample_of(1500, spread=spread)
+    for found, truth in zip(*both([sample], 0.7), strict=True):
+        assert found.precision.neighbours == 1500
+        assert found.value == pytest.approx(truth.value, rel=1e-5)
+        assert found.std_error == pytest.approx(truth.std_error, rel=1e-4)
+        assert found.precision.error < 1e-5 * truth.std_error
+
+
+@pytest.mark.parametrize(("d", "bandwidth", "near"), [(4, 0.4, 0.08), (4, 1.0, 0.02), (10, 1.5, 0.02)])
+def test_the_stated_error_covers_the_difference_to_all_pairs(one_attempt, d, bandwidth, near):
+    off, errors = [], []
+    for seed in range(40):
+        found, truth = both([sample_of(2500, d, seed)], bandwidth, seed)
+        off.append([(got.value - true.value) / got.precision.error for got, true in zip(found, truth, strict=True)])
+        errors.append([got.std_error**2 - got.precision.error**2 for got in found] / np.square([true.std_error for true in truth]))
+    # 40 runs at a nominal 95 %: fewer than 34 covered has a chance below 1 in 1,000.
+    assert ((np.abs(off) < 1.96).sum(axis=0) >= 34).all()
+    assert (np.abs(np.mean(off, axis=0)) < 3.3 / np.sqrt(40)).all()
+    assert np.sqrt(np.mean(errors, axis=0)) == pytest.approx(
+        1.0, abs=near
+    )  # weights from few neighbours are noisy, and influence with them
+
+
+@pytest.mark.parametrize(("groups", "mass"), [(True, False), (False, True)])
+def test_groups_mass_and_several_rewards(one_attempt, monkeypatch, groups, mass):
+    monkeypatch.setattr(precision, "_FEWEST", 1500)
+    sample = sample_of(4000, groups=groups, mass=mass)
+    other = sample.with_reward(1e4 * np.random.default_rng(1).normal(sample.context[:, 1]))
+    other = kwis.PredictedSample(other, predicted=sample.predicted, predicted_value=sample.predicted_value)
+    found, truth = both([sample, other], 1.0)
+    for got, true in zip(found, truth, strict=True):
+        assert abs(got.value - true.value) < 3.5 * got.precision.error
+        assert got.precision.error < 0.1 * true.std_error
+        assert got.std_error == pytest.approx(true.std_error, rel=0.05)
+        assert np.corrcoef(got.influence, true.influence)[0, 1] > 0.97
+        assert abs(got.influence.mean()) < 1e-9 * np.abs(got.influence).max()
+        assert got.effective_n == pytest.approx(true.effective_n, rel=0.03)
+        assert got.isolation == pytest.approx(true.isolation, rel=0.05)
+
+
+def test_the_error_of_the_approximation_is_in_the_error_of_any_difference(one_attempt):
+    sample = sample_of(3000)
+    found, truth = both([sample], 0.35)
+    twice = np.concatenate([found[1].influence, truth[1].influence]).reshape(2, -1)
+    apart = np.sqrt(np.square(twice[0] - twice[1]).sum()) / sample.n
+    assert found[1].precision.error > 0.2 * truth[1].std_error
+    assert apart > 0.95 * found[1].precision.error
+
+
+def test_it_takes_as_many_neighbours_as_its_tolerance_needs(monkeypatch):
+    monkeypatch.setattr(precision, "_FEWEST", 300)
+    monkeypatch.setattr(precision, "_PER_ROOT", 1)
+    sample = sample_of(6000)
+    wide, narrow = (kwis.KernelWIS(h, exact=False, normalised=True).estimate(sample).precision for h in (3.0, 0.3))
+    assert 300 <= wide.neighbours < 3000
+    assert narrow.neighbours == 6000
+    monkeypatch.setattr(precision, "MOST_PAIRS", 6000 * 1000)
+    monkeypatch.setattr(precision, "_USUAL", 2)
+    bound = kwis.KernelWIS(0.3, exact=False, normalised=True).estimate(sample).precision
+    assert bound.neighbours == pytest.approx(1000, rel=0.05)
+    assert bound.error > narrow.error
+
+
+def test_size_and_the_user_decide_whether_pairs_are_sampled(monkeypatch):
+    sample = sample_of(500)
+    monkeypatch.setattr(kernel_wis, "EXACT_ROWS", 499)
+    assert kwis.KernelWIS(0.5).estimate(sample).precision is not None
+    assert kwis.KernelWIS(0.5, exact=True).estimate(sample).precision is None
+    assert kwis.KernelWIS(np.inf).estimate(sample).precision is None  # WIS needs no neighbours
+    monkeypatch.setattr(kernel_wis, "EXACT_ROWS", 500)
+    assert kwis.KernelWIS(0.5).estimate(sample).precision is None
+    assert kwis.KernelWIS(0.5, exact=False).estimate(sample).precision is not None
+
+
+def test_contexts_of_few_cells_are_exact_at_every_size():
+    rng = np.random.default_rng(0)
+    sample = kwis.WeightedSample(context=rng.integers(0, 3, (900, 2)), weight=rng.random(900), reward=rng.random(900), categorical=(0, 1))
+    assert kwis.KernelWIS(0.5, exact=False).estimate(sample).precision is None
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(one_attempt):
+    sample = sample_of(3000)
+    found = []
+    for threads, seed in ((1, 1), (3, 1), (1, 2)):
+        with engine(threads):
+            found.append(kwis.KernelWIS(0.5, exact=False, rng=seed).estimate(sample))
+    assert found[0].value == found[1].value
+    np.testing.assert_array_equal(found[0].influence, found[1].influence)
+    assert found[0].value != found[2].value
+
+
+def test_isolated_rows_are_all_that_a_tiny_bandwidth_leaves(one_attempt):
+    sample = sample_of(3000)
+    found, truth = both([sample], 1e-3)
+    for got, true in zip(found, truth, strict=True):
+        assert got.isolation == pytest.approx(true.isolation, abs=1e-6)
+        assert got.value == pytest.approx(true.value, rel=1e-6)
+        assert got.std_error == pytest.approx(true.std_error, rel=1e-6)
+
+
+def test_other_weights_of_the_same_rows_are_corrected_too(monkeypatch):
+    monkeypatch.setattr(precision, "_FEWEST", 300)
+    monkeypatch.setattr(precision, "_PER_ROOT", 1)
+    sample = sample_of(3000)
+    weights = sample.weight[:, None] * np.random.default_rng(4).uniform(0.8, 1.25, (3000, 3))
+    jobs, exact = ([Job(form, sample) for form in forms(0.8, exact=one)] for one in (False, True))
+    for job, found, truth in zip(jobs, reweighted_together(jobs, weights), reweighted_together(exact, weights), strict=True):
+        error = job.estimator.estimate(sample).std_error
+        assert (np.abs(found - truth) < 0.3 * error).all()
+        # Neighbours are the same for all weights, so that differences between them are far more precise than the values.
+        assert (np.abs((found - found[0]) - (truth - truth[0])) < 0.12 * error).all()
+
+
+def test_priority_samples_give_unbiased_totals():
+    rng = np.random.default_rng(0)
+    size, values = rng.gamma(0.5, 1, 500) + 0.1, rng.normal(3, 1, 500)
+    totals = []
+    for seed in range(400):
+        rows, chance = priority(size, 60, np.random.default_rng(seed))
+        assert rows.size == 60
+        totals.append(np.sum(values[rows] / chance))
+    assert np.mean(totals) == pytest.approx(values.sum(), abs=4 * np.std(totals) / 20)
+    rows, chance = priority(size, 500, rng)
+    assert rows.size == 500
+    assert (chance == 1).all()
+
+
+@pytest.mark.slow
+def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_error():
+    """From all pairs in single precision at the two narrow bandwidths, from sampled neighbours at the two wide ones."""
+    off, moves, errors, sampled_logs = [], [], [], 0
+    for seed in range(100):
+        d, bandwidth, whole = [(10, 1.0, True), (4, 0.5, True), (10, 2.5, False), (10, 4.0, False)][seed % 4]
+        found, truth = both([sample_of(20_000, d, seed)], bandwidth, seed)
+        sampled_logs += found[0].precision.neighbours < 20_000
+        assert not whole or found[0].precision.neighbours == 20_000
+        off.append([abs(got.value - true.value) / got.precision.error for got, true in zip(found, truth, strict=True)])
+        moves.append([abs(got.value - true.value) / true.std_error for got, true in zip(found, truth, strict=True)])
+        errors.append([got.std_error / true.std_error for got, true in zip(found, truth, strict=True)])
+    covered = (np.array(off) < 1.96).sum(axis=0)
+    assert sampled_logs >= 40
+    assert (covered >= 95).all(), covered
+    assert np.max(moves) <= 0.05
+    assert np.abs(np.array(errors) - 1).max() < 0.02
