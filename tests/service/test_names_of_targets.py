@@ -55,8 +55,9 @@ def test_targets_that_are_named_like_shares_of_another_target_are_left_alone() -
     ],
 )
 def test_messages_about_scans_name_the_options_of_the_command(
-    arguments: tuple[str, ...], sentence: str | None, run: Run, tmp_path: Path
+    arguments: tuple[str, ...], sentence: str | None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kwis.streaming.collect.COLLECTED_ROWS", 0)  # as if it were too large for memory
     table = columns()
     path = write_parquet(tmp_path / "log.parquet", {**table, "pick": ["fax", *table["pick"][1:]]})
     ended = run("evaluate", path, "--stream", "--context", "age,country", "--target", "p_new", *arguments)

@@ -137,7 +137,7 @@ Stream = Annotated[
         "--stream/--no-stream",
         rich_help_panel=_WORK,
         show_default=False,
-        help="Evaluate Parquet files that are too large for memory in batches. Default: if they have more than 500,000 rows.",
+        help="Evaluate Parquet files that are too large for memory in batches. Default: if they have more than 1,000,000 rows.",
     ),
 ]
 Exact = Annotated[

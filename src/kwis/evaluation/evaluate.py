@@ -77,7 +77,7 @@ def evaluate(
     ----------
     log
         From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that these read, its columns
-        with their usual names. The answer does not depend on which of these it is, up to a size: a scanned log of more than 500,000
+        with their usual names. The answer does not depend on which of these it is, up to a size: a scanned log of more than 1,000,000
         rows is evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your choice. See

@@ -26,8 +26,8 @@ from kwis.streaming.scan import ScannedLog, Whole
 from kwis.streaming.source import ArrowData, Batch, ParquetFiles, Source
 from kwis.table import Table, stacked
 
-COLLECTED_ROWS = 500_000
-COLLECTED_CELLS = 25_000_000  # rows times columns: 200 MB of numbers
+COLLECTED_ROWS = 1_000_000
+COLLECTED_CELLS = 40_000_000  # rows times columns: 320 MB of numbers
 
 
 def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None = None) -> LoggedBandit | None:

@@ -85,7 +85,7 @@ def scan_log(
 ) -> ScannedLog:
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than memory.
 
-    A log of at most 500,000 rows (and 25 million cells) gives the answer of :func:`kwis.read_log` to the last digit. Larger ones are
+    A log of at most 1,000,000 rows (and 40 million cells) gives the answer of :func:`kwis.read_log` to the last digit. Larger ones are
     evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
 
     Parameters
