@@ -25,7 +25,7 @@ SOME_DOORS = ("seven Parquet files", "Arrow batches", "CSV", "a Dask dataframe",
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Any]:
-    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as found:
         yield found
 

@@ -133,7 +133,8 @@ def test_an_error_outside_of_any_command_is_no_traceback(run: Run, monkeypatch: 
 
 
 WAIT = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background are started with it ignored
 from kwis._scratch import Folder
 from kwis.cli import check, main
 def slow(*_):

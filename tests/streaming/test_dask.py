@@ -19,7 +19,7 @@ OPTIONS: dict[str, Any] = {"estimators": ["wis", "truncated-vis", "state-wis"], 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as found,
     ):
         yield found

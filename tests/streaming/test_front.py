@@ -151,8 +151,8 @@ def test_the_command_line_scans_by_itself_above_a_size_and_says_so(
 def test_the_command_line_refuses_what_files_in_batches_do_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = (str(folder), "--target", "p_new", "--context", "age")
     for more, sentence in (
-        (("--estimate-propensity",), "`propensity` must be named for a log that is scanned"),
-        (("--repair", "always"), "`repair` must not be 'always' for a log that is scanned"),
+        (("--estimate-propensity",), "`propensity` must be named for a log that is read in batches"),
+        (("--repair", "always"), "`repair` must not be 'always' for a log that is read in batches"),
         (("--stream", "--by", "country"), "`by` must go with a log in memory"),
     ):
         code, _, err = run(capsys, *options, *more)
