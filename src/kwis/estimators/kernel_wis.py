@@ -95,9 +95,8 @@ class KernelWIS:
     @property
     def settings(self) -> Mapping[str, Any]:
         """What tells it apart from another."""
-        bandwidth = self.bandwidth if isinstance(self.bandwidth, str) else np.array2string(np.asarray(self.bandwidth), separator=", ")
         return {
-            "h": bandwidth,
+            "h": self.bandwidth,
             "kernel": self.kernel.name,
             "per_feature": self.per_feature,
             "folds": self.folds,
