@@ -166,6 +166,11 @@ def test_estimators_of_one_name_are_told_apart_by_what_differs(frame):
     ]
 
 
+def test_several_of_one_name_keep_their_place_among_last_resorts(frame):
+    found = evaluated(kwis.read_log(frame, **ROLES), [ClippedMean(), "vis", kwis.KernelWIS(0.5), kwis.KernelWIS(2.0)])
+    assert found.recommendation().row.estimator == "kernel-wis (h = 0.5)"
+
+
 def test_the_same_estimator_twice_is_refused(frame):
     with pytest.raises(kwis.InputError, match="different names or settings, got 'kernel-wis' twice"):
         evaluated(kwis.read_log(frame, **ROLES), [kwis.KernelWIS(1.0), kwis.KernelWIS(1.0)])

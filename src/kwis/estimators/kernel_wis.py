@@ -100,7 +100,6 @@ class KernelWIS:
             "kernel": self.kernel.name,
             "per_feature": self.per_feature,
             "folds": self.folds,
-            "rng": self.rng,
             "exact": self.exact,
         }
 

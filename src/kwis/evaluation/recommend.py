@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kwis.diagnostics import PropensityReport
@@ -43,14 +43,19 @@ LAST_RESORT = ("normalised-state-wis", "kernel-wis", "doubly-robust", "truncated
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What the rule wants to know of an estimator: which rows share a normaliser, and whether it uses a reward model."""
+    """What the rule wants to know of an estimator: which rows share a normaliser, and whether it uses a reward model.
+
+    ``place`` is that in ``LAST_RESORT``, after all others if it has none.
+    """
 
     normalised_over: str | None
     modelled: bool
+    place: int = field(default=len(LAST_RESORT), compare=False)
 
     @classmethod
     def of(cls, estimator: Any) -> Role:
-        return cls(traits.normalised_over(estimator), traits.needs_predictions(estimator))
+        place = LAST_RESORT.index(estimator.name) if estimator.name in LAST_RESORT else len(LAST_RESORT)
+        return cls(traits.normalised_over(estimator), traits.needs_predictions(estimator), place)
 
 
 KNOWN: Mapping[str, Role] = {name: Role.of(estimator) for name, estimator in by_name().items()}
@@ -90,7 +95,7 @@ def recommended(std_errors: Mapping[str, float], *, near: bool, robust: bool = T
                 return only
             continue
         return model if robust and std_errors[model] <= std_errors[plain] else plain
-    return next((name for name in LAST_RESORT if name in std_errors), next(iter(std_errors)))
+    return min(std_errors, key=lambda name: roles.get(name, _UNKNOWN).place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
