@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.estimators.together import Job, estimates_together, family_of, resamples_together, reweighted_together
+from kwis.estimators.together import Job, estimates_together, resamples_together, reweighted_together
+from kwis.estimators.traits import family
 from kwis.intervals.draws import count_chunks
 
 N = 120
@@ -63,8 +64,8 @@ def test_other_weights_done_together_equal_each_alone(estimator, scale):
 
 
 def test_a_family_shares_kernel_and_bandwidth_but_not_the_form():
-    assert family_of(kwis.KernelWIS(1.0)) == family_of(kwis.KernelWIS(1.0, normalised=True))
-    assert family_of(kwis.KernelWIS(1.0)) == family_of(kwis.DoublyRobust(kwis.KernelWIS(1.0, normalised=True)))
-    assert family_of(kwis.KernelWIS(1.0)) != family_of(kwis.KernelWIS(2.0))
-    assert family_of(kwis.KernelWIS(1.0)) != family_of(kwis.KernelWIS(1.0, kernel="laplace"))
-    assert family_of(kwis.WIS()) is None
+    assert family(kwis.KernelWIS(1.0)) == family(kwis.KernelWIS(1.0, normalised=True))
+    assert family(kwis.KernelWIS(1.0)) == family(kwis.DoublyRobust(kwis.KernelWIS(1.0, normalised=True)))
+    assert family(kwis.KernelWIS(1.0)) != family(kwis.KernelWIS(2.0))
+    assert family(kwis.KernelWIS(1.0)) != family(kwis.KernelWIS(1.0, kernel="laplace"))
+    assert family(kwis.WIS()) is None

@@ -248,7 +248,7 @@ def test_progress_is_told_from_start_to_end(log):
     [
         ({"estimators": "kernel-wiss"}, "did you mean 'kernel-wis'"),
         ({"estimators": []}, "at least one estimator"),
-        ({"estimators": ["wis", "wis"]}, "different names"),
+        ({"estimators": ["wis", "wis"]}, "different names or settings"),
         ({"estimators": [3]}, "names or estimators"),
         ({"level": 1.0}, "`level` must be between 0 and 1"),
         ({"by": "contry"}, "did you mean 'country'"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli import scheduler as dask
+from kwis.cli.estimators import estimators_of
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
@@ -132,7 +133,7 @@ class Stage:
             answer = run(
                 found,
                 targets_of(target, columns),
-                estimators=opt.listed(self.estimator),
+                estimators=estimators_of(opt.listed(self.estimator)),
                 by=opt.listed(self.by, columns) or (),
                 repair=self.repair.value,
                 level=self.level,

@@ -119,8 +119,8 @@ Estimator = Annotated[
         metavar="NAME",
         rich_help_panel=_WORK,
         show_default=False,
-        help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, doubly-robust, ... "
-        "Repeat or list several. Default: all that apply.",
+        help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, doubly-robust, ..., "
+        "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. Default: all that apply.",
     ),
 ]
 Repair = Annotated[

@@ -9,6 +9,7 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.errors import InputError
+from kwis.estimators import traits
 from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples
 from kwis.estimators.resampling import resamples
@@ -87,6 +88,11 @@ class Difference:
         if not isinstance(self.first, KernelEstimator) or not isinstance(self.second, KernelEstimator):
             return self
         return replace(self, first=self.first.held(sample.a), second=self.second.held(sample.b))
+
+    def without_bandwidth(self) -> Difference | None:
+        """The same with one normaliser for all rows, if one of the two has local ones."""
+        first, second = traits.without_bandwidth(self.first), traits.without_bandwidth(self.second)
+        return None if first is None and second is None else Difference(first or self.first, second or self.second)
 
     def estimate(self, sample: PairedSample) -> Estimate:
         """Difference of the two values; its standard error knows that the rows are shared."""

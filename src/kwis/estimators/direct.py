@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.traits import Circumstances, careful
 from kwis.outcome.sample import with_predictions
-from kwis.results import Estimate
+from kwis.results import Estimate, Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample
 
@@ -23,7 +25,14 @@ class DirectMethod:
     """
 
     name: ClassVar[str] = "direct-method"
+    aliases: ClassVar[tuple[str, ...]] = ("dm",)
+    sentence: ClassVar[str] = "mean of rewards predicted by a model; no weights, and as right as the model"
     normalised: ClassVar[bool] = False
+    needs_predictions: ClassVar[bool] = True
+
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """It is as right as the model."""
+        yield careful(f"{circumstances.estimate.name} takes the reward model for the truth, and so does its interval")
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy; the sample must be a :class:`kwis.PredictedSample`."""

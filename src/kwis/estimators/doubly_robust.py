@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from kwis._validation import read_only
 from kwis.errors import InputError
+from kwis.estimators import traits
 from kwis.estimators.direct import DirectMethod
 from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples
 from kwis.estimators.vis import VIS
+from kwis.estimators.wis import WIS
 from kwis.outcome.sample import with_predictions
-from kwis.results import Estimate
+from kwis.results import Estimate, Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample
 
@@ -34,16 +37,60 @@ class DoublyRobust:
         importance weighting of kwis will do.
     """
 
+    needs_predictions: ClassVar[bool] = True
+    mostly_within_rewards: ClassVar[bool] = True
+    model_part: ClassVar[DirectMethod] = DirectMethod()
+
     weighting: Any = _PLAIN
 
     def __post_init__(self) -> None:
-        if not isinstance(self.weighting, ResampledEstimator) or isinstance(self.weighting, DirectMethod | DoublyRobust):
+        if not isinstance(self.weighting, ResampledEstimator) or traits.needs_predictions(self.weighting):
             raise InputError(f"`weighting` must be an importance weighting such as VIS(), WIS() or KernelWIS(), got {self.weighting!r}")
 
     @property
     def name(self) -> str:
         """How results and messages call it."""
-        return "doubly-robust" if isinstance(self.weighting, VIS) else f"doubly-robust-{self.weighting.name}"
+        return "doubly-robust" if self.weighting == _PLAIN else f"doubly-robust-{self.weighting.name}"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names of it in the field."""
+        return ("dr",) if self.weighting == _PLAIN else ("sndr",) if self.weighting == WIS() else ()
+
+    @property
+    def sentence(self) -> str:
+        """What it is."""
+        if self.weighting == _PLAIN:
+            return "predicted rewards, corrected by the weighted errors of the prediction; right if model or propensities are"
+        return f"doubly robust, its errors weighted as in {self.weighting.name}"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Those of its weighting."""
+        return traits.settings(self.weighting)
+
+    @property
+    def normalised_over(self) -> str | None:
+        """Which rows share a normaliser."""
+        return traits.normalised_over(self.weighting)
+
+    @property
+    def family(self) -> Any:
+        """That of its weighting: residuals are rewards like others."""
+        return traits.family(self.weighting)
+
+    def caveats(self, circumstances: traits.Circumstances) -> Iterable[Verdict]:
+        """The plain form does not divide by the mean weight."""
+        return circumstances.undivided() if self.weighting == _PLAIN else ()
+
+    def without_bandwidth(self) -> Self | None:
+        """The same with one normaliser for all rows, if it has local ones."""
+        weighting = traits.without_bandwidth(self.weighting)
+        return None if weighting is None else replace(self, weighting=weighting)
+
+    def with_exact(self, exact: bool | None) -> Self:
+        """The same with the kernel sums of its weighting from all pairs, or not."""
+        return replace(self, weighting=traits.with_exact(self.weighting, exact))
 
     @property
     def selects_bandwidth(self) -> bool | None:
@@ -60,7 +107,7 @@ class DoublyRobust:
 
     def corrected(self, sample: WeightedSample, rest: Estimate) -> Estimate:
         """The direct method plus ``rest``, what its weighting makes of the residuals."""
-        direct = DirectMethod().estimate(sample)
+        direct = self.model_part.estimate(sample)
         assert direct.influence is not None
         assert rest.influence is not None
         influence = read_only(direct.influence + rest.influence)
@@ -69,7 +116,7 @@ class DoublyRobust:
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B): weights and normalisers anew, predictions held."""
-        direct = DirectMethod().resampled(self._checked(sample), counts, influence=influence)
+        direct = self.model_part.resampled(self._checked(sample), counts, influence=influence)
         rest = self.weighting.resampled(self.residuals(sample), counts, influence=influence)
         both = direct.influence is not None and rest.influence is not None
         return Resamples(direct.values + rest.values, direct.influence + rest.influence if both else None)

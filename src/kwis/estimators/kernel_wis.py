@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -12,18 +13,22 @@ from kwis.errors import InputError
 from kwis.estimators.local import LocalSums, locally_normalised, whole_sums
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.traits import NEIGHBOURS, PAIRS, Circumstances, careful
+from kwis.estimators.wis import WIS
 from kwis.kernels import RBF, Kernel, as_kernel
-from kwis.results import BandwidthChoice, Estimate
+from kwis.results import BandwidthChoice, Estimate, Verdict
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 from kwis.weights import WeightedSample
 
 if TYPE_CHECKING:
-    from kwis.smoothing.points import Points
+    from kwis.estimators.sampled import Sampling
 
 CV = "cv"
 _MOVED = ("slope", "plug-in")  # former names, which have to be refused with a hint for one release
 EXACT_ROWS = 10_000
 """Up to this many rows kernel sums are over all pairs, unless ``exact`` says otherwise."""
+APPLIED_MEAN = 0.02
+"""How far from 1 the weights that the plain form applies may average before it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class KernelWIS:
         Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an error bar, as
         :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
     """
+
+    statistics: ClassVar[str] = PAIRS
 
     bandwidth: Any = CV
     _: KW_ONLY
@@ -79,6 +86,52 @@ class KernelWIS:
         return "normalised-kernel-wis" if self.normalised else "kernel-wis"
 
     @property
+    def sentence(self) -> str:
+        """What it is."""
+        if self.normalised:
+            return "kernel-wis divided by the mean of its weights, so that equal rewards give that reward"
+        return "weights are divided by their mean over contexts nearby; the bandwidth says how near"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What tells it apart from another."""
+        return {
+            "h": self.bandwidth,
+            "kernel": self.kernel.name,
+            "per_feature": self.per_feature,
+            "folds": self.folds,
+            "exact": self.exact,
+        }
+
+    @property
+    def normalised_over(self) -> str | None:
+        """Which rows share a normaliser."""
+        return NEIGHBOURS if self.normalised else None
+
+    @property
+    def family(self) -> Self:
+        """Estimators with the same are worked out together."""
+        return replace(self, normalised=False)
+
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """The plain form is off where the weights it applies do not average 1."""
+        applied, name = circumstances.estimate.mean_weight, circumstances.estimate.name
+        if not self.normalised and abs(applied - 1) >= APPLIED_MEAN:
+            yield careful(f"{name} applies weights that average {applied:.3g} instead of 1; normalised-kernel-wis divides by that")
+
+    def without_bandwidth(self) -> WIS | None:
+        """WIS for the normalised form, which it is at an infinite bandwidth."""
+        return WIS() if self.normalised else None
+
+    def with_exact(self, exact: bool | None) -> Self:
+        """The same with kernel sums from all pairs, or not, where it does not say so itself."""
+        return replace(self, exact=exact) if self.exact is None else self
+
+    def at(self, bandwidth: Bandwidth) -> Self:
+        """The same with another bandwidth."""
+        return replace(self, bandwidth=bandwidth)
+
+    @property
     def selects_bandwidth(self) -> bool:
         """Whether the bandwidth depends on the sample."""
         return isinstance(self.bandwidth, str)
@@ -92,7 +145,7 @@ class KernelWIS:
         choice = self.choose(sample) if self.selects_bandwidth else None
         held = self if choice is None else replace(self, bandwidth=choice.value)
         bandwidth = held._bandwidth(sample)
-        if sample.weight.any() and held.sampled_points(sample) is not None:
+        if sample.weight.any() and held.sampling(sample) is not None:
             from kwis.estimators.together import Job, estimates_together
 
             return replace(estimates_together([Job(held, sample)])[0], bandwidth=bandwidth, choice=choice)
@@ -115,16 +168,18 @@ class KernelWIS:
             return whole_sums
         return lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
 
-    def sampled_points(self, sample: WeightedSample) -> Points | None:
-        """Contexts at the bandwidth where neighbours are to be sampled; None where kernel sums are over all pairs, or need none."""
+    def sampling(self, sample: WeightedSample) -> Sampling | None:
+        """How neighbours are to be sampled; None where kernel sums are over all pairs, or need none."""
         if self.exact or (self.exact is None and sample.n <= EXACT_ROWS):
             return None
         bandwidth = self._bandwidth(sample)
         if np.isinf(bandwidth).all():
             return None
+        from kwis.estimators.sampled import Sampling
         from kwis.smoothing import points_of
 
-        return points_of(sample.context, bandwidth, self.kernel, sample.categorical)
+        points = points_of(sample.context, bandwidth, self.kernel, sample.categorical)
+        return None if points is None else Sampling(points, self.seed)
 
     @property
     def seed(self) -> int:

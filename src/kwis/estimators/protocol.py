@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
-from kwis.results import Estimate
-from kwis.typing import ArrayLike, Floats, Ints
+from kwis.kernels import Kernel
+from kwis.results import BandwidthChoice, Estimate
+from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 
 
 class Sample(Protocol):
@@ -28,8 +29,9 @@ S_contra = TypeVar("S_contra", bound=Sample, contravariant=True)
 class Estimator(Protocol[S_contra]):
     """One number, its standard error and the influence of every row, from a sample.
 
-    ``estimate`` is all that intervals need. The protocols below are optional: ``ResampledEstimator`` is a faster road to the
-    same numbers, ``KernelEstimator`` says that there is a bandwidth to hold or to select anew.
+    These two members are all that an evaluation needs. The protocols below are optional: ``ResampledEstimator`` is a faster road to
+    the same numbers, ``KernelEstimator`` says that there is a bandwidth to hold or to select anew. What else an estimator may say
+    about itself, from its aliases to its caveats, is listed in :mod:`kwis.estimators.traits`.
     """
 
     @property
@@ -66,3 +68,34 @@ class KernelEstimator(Protocol):
     def held(self, sample: Any, /) -> Any:
         """The same estimator with its bandwidth held at what it would select on ``sample``."""
         ...
+
+
+@runtime_checkable
+class CrossValidated(Protocol):
+    """Selects its bandwidth from contexts and weights alone, so that one selection serves all rewards."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    @property
+    def folds(self) -> int: ...
+
+    @property
+    def rng(self) -> Seed: ...
+
+    def choose(self, sample: Any, /) -> BandwidthChoice: ...
+
+    def at(self, bandwidth: Bandwidth, /) -> Any:
+        """The same estimator with this bandwidth."""
+        ...
+
+
+@runtime_checkable
+class Smoother(Protocol):
+    """Averages over contexts nearby: has a kernel, and a bandwidth."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+
+    @property
+    def bandwidth(self) -> Any: ...

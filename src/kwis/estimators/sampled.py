@@ -37,6 +37,18 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sampling:
+    """Contexts whose neighbours are to be sampled, and the seed they are drawn with."""
+
+    points: Points
+    seed: int
+
+    def weights(self, weights: Floats, mass: Floats, importance: Floats, size: int) -> SampledWeights:
+        """The weights applied, from about ``size`` neighbours."""
+        return SampledWeights.of(self.points, weights, mass, importance, size=size, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SampledWeights:
     """Weights applied to every row, approximately, and to the rows checked, exactly; (n, F) for F weightings of the same rows.
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from kwis.estimators.local import LocalSums, locally_normalised
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.results import Estimate
+from kwis.estimators.traits import STATES, Circumstances
+from kwis.results import Estimate, Verdict
 from kwis.typing import Floats, Ints
 from kwis.weights import WeightedSample
+
+OWN_CONTEXT = 0.5
+"""Share of the rows with a context of their own beyond which State-WIS says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +30,32 @@ class StateWIS:
         Divide by ``mean(w_i / m_i)``, which keeps the estimate within the range of the rewards.
     """
 
+    statistics: ClassVar[str] = STATES
+
     normalised: bool = False
 
     @property
     def name(self) -> str:
         """How results and messages call it."""
         return "normalised-state-wis" if self.normalised else "state-wis"
+
+    @property
+    def sentence(self) -> str:
+        """What it is."""
+        if self.normalised:
+            return "state-wis divided by the mean of its weights, so that equal rewards give that reward"
+        return "weights are divided by their mean over the rows with the same context"
+
+    @property
+    def family(self) -> Self:
+        """Estimators with the same are worked out together."""
+        return replace(self, normalised=False)
+
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """It says little where most contexts occur once."""
+        if circumstances.lone > OWN_CONTEXT:
+            told = f"{circumstances.estimate.name} says little where {circumstances.lone:.0%} of the rows have a context of their own"
+            yield Verdict(level="do not trust", reasons=(f"{told}: their weights cancel",))
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""
@@ -42,6 +68,9 @@ class StateWIS:
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights divided by the mean weight of their state."""
         return locally_normalised(sample.weight, counts, self.sums(sample))
+
+    def sampling(self, sample: WeightedSample) -> None:
+        """Sums over states are always exact."""
 
     def sums(self, sample: WeightedSample) -> LocalSums:
         """Sums over the rows of the same state."""

@@ -12,34 +12,29 @@ and ``D(c v)``:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.estimators.direct import DirectMethod
-from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators import traits
 from kwis.estimators.influence import standard_error
-from kwis.estimators.kernel_wis import KernelWIS
+from kwis.estimators.local import LocalSums
 from kwis.estimators.precision import precise_enough, usual_size, without_noise
 from kwis.estimators.ratio import Parts, Rule, leverage
-from kwis.estimators.sampled import SampledWeights
-from kwis.estimators.state_wis import StateWIS
+from kwis.estimators.sampled import Sampling
 from kwis.results import Estimate, Precision
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, balanced, effective_size, safe_ratio
 
 
-def rule_of(estimator: Any) -> Any:
-    """The weighting of an estimator: its own, or that of its residuals."""
-    return estimator.weighting if isinstance(estimator, DoublyRobust) else estimator
+class LocalRule(Rule, Protocol):
+    """A rule that divides weights by their mean over other rows: what estimators with a ``family`` have."""
 
+    def sums(self, sample: WeightedSample) -> LocalSums: ...
 
-def family_of(estimator: Any) -> Any:
-    """Equal for estimators that apply the same weights; None for one whose weights are its own business."""
-    rule = rule_of(estimator)
-    return replace(rule, normalised=False) if isinstance(rule, KernelWIS | StateWIS) else None
+    def sampling(self, sample: WeightedSample) -> Sampling | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +45,18 @@ class Job:
     sample: WeightedSample
 
     @property
-    def rule(self) -> Rule:
-        return rule_of(self.estimator)
+    def rule(self) -> LocalRule:
+        rule: LocalRule = traits.weighting(self.estimator)
+        return rule
+
+    @property
+    def adds_to_model(self) -> bool:
+        """Whether residuals are weighted, and their estimate is added to that of the model."""
+        return self.rule is not self.estimator
 
     @property
     def reward(self) -> Floats:
-        return self.estimator.residuals(self.sample).reward if isinstance(self.estimator, DoublyRobust) else self.sample.reward
+        return self.estimator.residuals(self.sample).reward if self.adds_to_model else self.sample.reward
 
 
 def mass_of(sample: WeightedSample) -> Floats:
@@ -67,11 +68,12 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
     rule, sample = jobs[0].rule, jobs[0].sample
     columns = _Columns.of(jobs)
     with np.errstate(all="ignore"):
-        if not isinstance(rule, KernelWIS) or (points := rule.sampled_points(sample)) is None:
+        sampling = rule.sampling(sample)
+        if sampling is None:
             return _estimates(jobs, columns, _exact_parts(rule, sample, columns.values))
 
         def attempt(size: int) -> list[Estimate]:
-            weights = SampledWeights.of(points, sample.weight[:, None], mass_of(sample), columns.importance, size=size, seed=rule.seed)
+            weights = sampling.weights(sample.weight[:, None], mass_of(sample), columns.importance, size)
             return _estimates(jobs, columns, weights.parts(columns.values))
 
         return precise_enough(attempt, sample.n)
@@ -95,7 +97,7 @@ def _exact_parts(rule: Rule, sample: WeightedSample, columns: Floats) -> Parts:
 
 def _estimates(jobs: Sequence[Job], columns: _Columns, parts: Parts) -> list[Estimate]:
     found = [(job, _estimate(job, j, columns.scales[j], parts)) for job, j in zip(jobs, columns.place, strict=True)]
-    return [job.estimator.corrected(job.sample, rest) if isinstance(job.estimator, DoublyRobust) else rest for job, rest in found]
+    return [job.estimator.corrected(job.sample, rest) if job.adds_to_model else rest for job, rest in found]
 
 
 def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
@@ -155,7 +157,7 @@ class _Columns:
         rewards: list[Floats] = []
         place = []
         for job in jobs:
-            key = (id(job.sample), isinstance(job.estimator, DoublyRobust))
+            key = (id(job.sample), job.adds_to_model)
             if key not in seen:
                 seen[key] = len(rewards)
                 rewards.append(job.reward)
@@ -183,8 +185,8 @@ def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
         for job, j in zip(jobs, columns.place, strict=True):
             values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
             values[loads[-1] == 0] = np.nan
-            if isinstance(job.estimator, DoublyRobust):
-                values += DirectMethod().resampled(job.sample, counts).values
+            if job.adds_to_model:
+                values += job.estimator.model_part.resampled(job.sample, counts).values
             found.append(values)
         return found
 
@@ -196,17 +198,16 @@ def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
     columns = _Columns.of(jobs)
     with np.errstate(all="ignore"):
         total = float(mass.sum())
-        if not isinstance(rule, KernelWIS) or (points := rule.sampled_points(sample)) is None:
+        sampling = rule.sampling(sample)
+        if sampling is None:
             w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
-            around = rule_of(jobs[0].estimator).sums(sample)(np.column_stack([mass, mass[:, None] * w]))
+            around = rule.sums(sample)(np.column_stack([mass, mass[:, None] * w]))
             applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
             loads = np.einsum("ij,ib->jb", columns.values, mass[:, None] * applied)
         else:
-            loads = SampledWeights.of(points, weights, mass, columns.importance, size=usual_size(sample.n), seed=rule.seed).sums(
-                columns.values
-            )
+            loads = sampling.weights(weights, mass, columns.importance, usual_size(sample.n)).sums(columns.values)
         found = []
         for job, j in zip(jobs, columns.place, strict=True):
             values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
-            found.append(values + (DirectMethod().estimate(job.sample).value if isinstance(job.estimator, DoublyRobust) else 0.0))
+            found.append(values + (job.estimator.model_part.estimate(job.sample).value if job.adds_to_model else 0.0))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,8 @@ from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.results import Estimate
+from kwis.estimators.traits import SUMS, Circumstances
+from kwis.results import Estimate, Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample
 
@@ -28,6 +30,7 @@ class TruncatedVIS:
     """
 
     name: ClassVar[str] = "truncated-vis"
+    sentence: ClassVar[str] = "vis with weights cut at the square root of the number of rows, or at the cap that was asked for"
     normalised: ClassVar[bool] = False
 
     cap: float | str = "ionides"
@@ -37,6 +40,15 @@ class TruncatedVIS:
             raise InputError(f'`cap` must be a positive number or "ionides", got {self.cap!r}')
         if not isinstance(self.cap, str):
             object.__setattr__(self, "cap", check.positive(self.cap, "cap"))
+
+    @property
+    def statistics(self) -> str | None:
+        """Sums over rows, which are gathered for the cap that depends on their number only."""
+        return SUMS if self.cap == "ionides" else None
+
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """It does not divide by the mean weight."""
+        return circumstances.undivided()
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy, 0 if every weight is 0."""

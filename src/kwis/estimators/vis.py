@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.results import Estimate
+from kwis.estimators.traits import SUMS, Circumstances
+from kwis.results import Estimate, Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample
 
@@ -17,7 +19,15 @@ class VIS:
     """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest."""
 
     name: ClassVar[str] = "vis"
+    aliases: ClassVar[tuple[str, ...]] = ("ips", "ipw")
+    sentence: ClassVar[str] = "mean of reward times weight; unbiased with right propensities, and the most variable"
     normalised: ClassVar[bool] = False
+    mean_of_terms: ClassVar[bool] = True
+    statistics: ClassVar[str] = SUMS
+
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """It does not divide by the mean weight."""
+        return circumstances.undivided()
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy, 0 if every weight is 0."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.traits import ALL_ROWS, SUMS
 from kwis.results import Estimate
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, balanced
@@ -17,7 +18,11 @@ class WIS:
     """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range."""
 
     name: ClassVar[str] = "wis"
+    aliases: ClassVar[tuple[str, ...]] = ("snips", "snipw")
+    sentence: ClassVar[str] = "weighted mean of the rewards: weights are divided by their overall mean"
     normalised: ClassVar[bool] = True
+    normalised_over: ClassVar[str] = ALL_ROWS
+    statistics: ClassVar[str] = SUMS
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""

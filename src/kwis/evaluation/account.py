@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 
 from kwis.diagnostics import Drift
+from kwis.estimators import traits
 from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
@@ -86,7 +87,8 @@ def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Se
         seed=ready.seed,
         rewards=log.reward_names,
         targets={target.name: target.source for target in ready.targets},
-        estimators=tuple(one.name for one in roster.estimators),
+        estimators=tuple(roster.by_name),
+        sentences={name: traits.sentence(estimator) for name, estimator in roster.by_name.items()},
         intervals={one.estimate.name: intervals.describe(one) for one in measured},
         bandwidths={name: kernel.bandwidth for name, kernel in kernels.items() if kernel is not None},
         selection_rows=min(log.n, SELECTION_ROWS),

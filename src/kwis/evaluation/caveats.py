@@ -39,8 +39,10 @@ import numpy as np
 
 from kwis.copies import copies_in_words
 from kwis.diagnostics import Drift, TrainingCheck, WeightDiagnostics, combine
+from kwis.estimators import traits
 from kwis.estimators.influence import draw_sums
 from kwis.estimators.state_wis import state_codes
+from kwis.estimators.traits import Circumstances, careful
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.scope import source_doubt
 from kwis.evaluation.sharing import shared_draws
@@ -50,9 +52,6 @@ from kwis.results import Verdict
 from kwis.typing import Floats
 from kwis.weights import WeightedSample, effective_size
 
-MEAN_P_VALUE = 0.01
-OWN_CONTEXT = 0.5
-APPLIED_MEAN = 0.02
 MOST_EXPLAINED = 0.98
 FEW_OTHERS = (60, 30)
 FEW_EQUAL_OTHERS = (60, 10)
@@ -101,7 +100,7 @@ def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingChe
         if verdict.level == "with care" and target.elsewhere:
             verdict = Verdict(level="trust")
         elif verdict.level == "trust" and target.question is not None:
-            verdict = _careful(target.question)
+            verdict = careful(target.question)
         found[one.target, one.reward] = verdict
     return found
 
@@ -164,33 +163,21 @@ def _history(change: Drift | None) -> Iterable[Verdict]:
     if change is None or change.by != "time":
         return
     if change.reward_p_value < CHANGED and not change.action_p_value < CHANGED:
-        yield _careful(f"mean {change.reward_name} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
+        yield careful(f"mean {change.reward_name} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
 
 
 def _copies(log: LoggedBandit) -> Iterable[Verdict]:
     if log.group_origin == COPIES:
-        yield _careful(copies_in_words(log))
+        yield careful(copies_in_words(log))
 
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:
-    name = one.estimate.name
-    if name in ("vis", "truncated-vis", "doubly-robust") and weights.p_value < MEAN_P_VALUE:
-        yield _careful(f"{name} does not divide by the mean weight, which is {weights.mean:.3g} instead of 1")
-    if name in ("state-wis", "normalised-state-wis") and lone > OWN_CONTEXT:
-        reason = f"{name} says little where {lone:.0%} of the rows have a context of their own: their weights cancel"
-        yield Verdict(level="do not trust", reasons=(reason,))
-    applied = one.estimate.mean_weight
-    if name == "kernel-wis" and abs(applied - 1) >= APPLIED_MEAN:
-        yield _careful(f"kernel-wis applies weights that average {applied:.3g} instead of 1; normalised-kernel-wis divides by that")
-    if name == "direct-method":
-        yield _careful("direct-method takes the reward model for the truth, and so does its interval")
+    """What the estimator says against its own estimate."""
+    seen = Circumstances(estimate=one.estimate, mean_weight=weights.mean, mean_p_value=weights.p_value, lone=lone)
+    return traits.caveats(one.asked, seen)
 
 
 def _leaks(explained: float) -> Iterable[Verdict]:
     if explained > MOST_EXPLAINED:
         told = f"the reward model explains {explained:.0%} of the held-out variance"
-        yield _careful(f"{told}: is something decided after the action, such as another outcome, part of the context?")
-
-
-def _careful(reason: str) -> Verdict:
-    return Verdict(level="with care", reasons=(reason,))
+        yield careful(f"{told}: is something decided after the action, such as another outcome, part of the context?")

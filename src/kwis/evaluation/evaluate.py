@@ -13,6 +13,7 @@ from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.diagnostics import PropensityReport, TargetDiagnostics, combine, drift, target_diagnostics, training_checks
 from kwis.errors import InputError, KwisWarning
+from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
@@ -33,7 +34,7 @@ from kwis.evaluation.measure import (
 )
 from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
-from kwis.evaluation.recommend import NEAR, Pick, pick
+from kwis.evaluation.recommend import Pick, Role, pick
 from kwis.evaluation.records import Path
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.repair import REPAIR_MODES, RepairMode, repair_of
@@ -47,7 +48,7 @@ from kwis.io.assemble import checked_source
 from kwis.kernels import RBF
 from kwis.logged import LoggedBandit, PropensitySource
 from kwis.outcome import PredictedRewards, predict_rewards
-from kwis.results import Verdict
+from kwis.results import Estimate, Verdict
 from kwis.smoothing.threads import engine
 from kwis.typing import Seed
 
@@ -277,11 +278,15 @@ class _Run:
         self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
-        near = {(one.target, one.reward): one.estimate for one in measured if one.estimate.name.endswith(NEAR)}
+        roles = {name: Role.of(estimator) for name, estimator in self.roster.by_name.items()}
+        near: dict[tuple[str, str], Estimate] = {}
+        for one in measured:
+            if roles[one.estimate.name].normalised_over == NEIGHBOURS:
+                near.setdefault((one.target, one.reward), one.estimate)
         alone = {key: one.isolation for key, one in near.items()}
         flat = {key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()}
         return {
-            key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended, flat=key in flat)
+            key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended, flat=key in flat, roles=roles)
             for key, found in std_errors_of(measured).items()
         }
 

@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
+from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
-from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval, endpoints
+from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval
+from kwis.intervals.protocol import InfluenceMethod, ResamplingMethod, TestMethod, description
 from kwis.intervals.square_and_add import square_and_add
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints
 from kwis.weights import WeightedSample
 
-_STUDENT = StudentInterval()
+_DEFAULT, _WITHOUT_INFLUENCE, _LAST = StudentInterval(), Bootstrap(), InfluenceInterval()
 _ROUNDING = 1e-12
 _HIGHEST_LEVEL = 1 - 1e-9
 _P_VALUE_STEPS = 20  # each halves the range of the logarithm: to a ten-thousandth of the p-value
@@ -48,40 +50,36 @@ class Intervals:
     _instead: dict[str, str] = field(default_factory=dict)  # in words, by estimator: what was done where the method did not apply
 
     @property
+    def _used(self) -> IntervalMethod:
+        return _DEFAULT if self.method is None else self.method
+
+    @property
     def replicates(self) -> int:
-        return self.method.replicates if isinstance(self.method, Bootstrap) else Bootstrap().replicates
+        """Number of the resamples that estimates have in common."""
+        return self._used.replicates if isinstance(self._used, ResamplingMethod) else 0
 
     def resampled(self, one: Measured) -> bool:
         """Whether this estimate is to be resampled together with the others."""
-        if one.estimate.influence is None:
-            return False
-        return isinstance(self.method, Bootstrap) and self.method.method != "studentised" and not self.method.reselect
+        return one.estimate.influence is not None and isinstance(self._used, ResamplingMethod) and self._used.shares_resamples
 
     def describe(self, one: Measured) -> str:
         """The interval method of an estimate, in words."""
-        if one.resampled is not None:
-            kind = self.method.method if isinstance(self.method, Bootstrap) else "bca"
-            return f"bootstrap ({kind}, {one.resampled.size:,} resamples)"
-        if one.estimate.name in self._instead:
+        if one.resampled is None and one.estimate.name in self._instead:
             return self._instead[one.estimate.name]
-        repaired = "" if one.refitted is None else ", with the error of the propensity model"
-        if isinstance(self.method, InfluenceInterval):
-            return f"influence function{repaired}"
-        if self.method is None or isinstance(self.method, StudentInterval):
-            return f"Student's, from the influence function{repaired}"
-        return type(self.method).__name__
+        return _described(self._used, with_model=one.refitted is not None)
 
     def of(self, one: Measured) -> Interval:
         """Interval of one estimate."""
-        return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, one.estimator, propensity_error(one)))
+        return _bounded(self._interval(self._estimator(one), one.sample, one.estimate, one.resampled, propensity_error(one)))
 
     def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
-        """Two-sided p-value of no difference, by the method of its interval if that is Student's and else by a normal error."""
+        """Two-sided p-value of no difference, by the method of its interval if that has p-values and else by a normal error."""
         if interval.width == 0.0:
             return float(interval.value == 0.0)
-        if interval.method == "student":
+        method = self._with_model_error(propensity_error(a, b))
+        if isinstance(method, TestMethod) and influence_between(a, b) is not None:
             pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-            alone = self._student(propensity_error(a, b)).p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
+            alone = method.p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
             return max(alone, self._p_value_from_both(a, b)) if self.few_rows else alone
         return p_value(interval.value, error_between(a, b))
 
@@ -99,9 +97,8 @@ class Intervals:
         """Ends of the difference from the intervals of both values."""
         return square_and_add(self.of(a), self.of(b), _correlation(a, b))
 
-    def _student(self, added: float) -> StudentInterval:
-        method = self.method if isinstance(self.method, StudentInterval) else _STUDENT
-        return replace(method, model_error=math.hypot(method.model_error, added))
+    def _with_model_error(self, added: float) -> IntervalMethod:
+        return self._used.with_model_error(added) if isinstance(self._used, InfluenceMethod) else self._used
 
     def jointly(self, a: Measured, b: Measured, interval: Interval, critical: float) -> Interval:
         """The interval of a difference, long enough to hold together with the others of its family.
@@ -121,48 +118,38 @@ class Intervals:
         drawn = a.resampled - b.resampled if both and a.resampled is not None and b.resampled is not None else None
         pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
         apart = difference_of(a.estimate, b.estimate, estimator.name)
-        found = self._interval(estimator, pair, apart, drawn, a.estimator, propensity_error(a, b))
-        if self.few_rows and found.method == "student":
+        found = self._interval(estimator, pair, apart, drawn, propensity_error(a, b))
+        if self.few_rows and isinstance(self._used, TestMethod) and apart.influence is not None:
             low, high = self._from_both(a, b)
             found = replace(found, low=min(found.low, low), high=max(found.high, high))
         return _bounded(_without_rounding(_within_reach(found, a, b), max(abs(a.estimate.value), abs(b.estimate.value))))
 
     def _estimator(self, one: Measured) -> Any:
-        return one.asked if isinstance(self.method, Bootstrap) and self.method.reselect else one.estimator
+        return one.asked if isinstance(self._used, ResamplingMethod) and self._used.reselect else one.estimator
 
-    def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, of: Any, added: float) -> Interval:
-        if added and (estimate.influence is None or not isinstance(self.method or _STUDENT, StudentInterval | InfluenceInterval)):
+    def _interval(self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, added: float) -> Interval:
+        method = self._with_model_error(added)
+        if added and (estimate.influence is None or not isinstance(method, InfluenceMethod)):
             used = "Bootstrap" if self.method is None else type(self.method).__name__
             self._note(f"{used} takes estimated or repaired propensities for right ones; the default adds the error of their model")
-        fixed = "fixed" if isinstance(of, KernelEstimator) and of.selects_bandwidth is not None else None
-        value, influence = estimate.value, estimate.influence
-        if influence is not None and drawn is not None:
+        if estimate.influence is not None and drawn is not None and isinstance(method, ResamplingMethod):
             kept = finite(drawn)
-            self._note_missing(drawn.size - kept.size, drawn.size, estimator.name)
+            self._note_missing(drawn.size - kept.size, drawn.size, estimate.name)
             if kept.size:
-                low, high = self._ends(kept, value, influence, sample.group)
-                name = f"bootstrap-{self.method.method if isinstance(self.method, Bootstrap) else 'bca'}"
-                return Interval(low=low, high=high, level=self.level, value=value, method=name, distribution=kept, bandwidth=fixed)
-        elif influence is not None and (self.method is None or isinstance(self.method, StudentInterval)):
-            return self._student(added).interval_of(estimate, estimator, sample, self.level)
-        elif self.method is not None and not isinstance(self.method, InfluenceInterval):
+                fixed = "fixed" if isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None else None
+                return replace(method.interval_from(kept, estimate, sample, self.level), bandwidth=fixed)
+        elif estimate.influence is not None and isinstance(method, InfluenceMethod):
+            return method.interval_of(estimate, estimator, sample, self.level)
+        elif not isinstance(method, InfluenceMethod):
             try:
-                return self.method.interval(estimator, sample, self.level, self.seed)
+                return method.interval(estimator, sample, self.level, self.seed)
             except UnsupportedError as refusal:
-                name = estimator.name if isinstance(estimator, Difference) else estimate.name
-                self._note(f"{type(self.method).__name__} does not apply to {name}, which has an influence interval: {refusal}")
-        if influence is None:
-            self._note_instead(estimator, estimate.name, f"bootstrap (bca, {Bootstrap().replicates:,} resamples)")
-            return Bootstrap().interval(estimator, sample, self.level, self.seed)
-        if not isinstance(self.method, InfluenceInterval):
-            self._note_instead(estimator, estimate.name, f"influence function{', with the error of the propensity model' if added else ''}")
-        reach = NormalDist().inv_cdf((1 + self.level) / 2) * math.hypot(standard_error(influence, sample.group), added)
-        return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method="influence", bandwidth=fixed)
-
-    def _ends(self, values: Floats, value: float, influence: Floats, group: Ints | None) -> tuple[float, float]:
-        if isinstance(self.method, Bootstrap) and self.method.method == "percentile":
-            return endpoints.percentile(values, self.level)
-        return endpoints.bca(values, value, endpoints.acceleration_of(draw_sums(influence, group)), self.level)
+                self._note(f"{type(method).__name__} does not apply to {estimate.name}, which has an influence interval: {refusal}")
+        if estimate.influence is None:
+            self._instead[estimate.name] = description(_WITHOUT_INFLUENCE)
+            return _WITHOUT_INFLUENCE.interval(estimator, sample, self.level, self.seed)
+        self._instead[estimate.name] = _described(_LAST, with_model=added > 0)
+        return _LAST.with_model_error(added).interval_of(estimate, estimator, sample, self.level)
 
     def _note_missing(self, missing: int, size: int, name: str) -> None:
         if 2 * missing > size:
@@ -170,18 +157,19 @@ class Intervals:
         elif missing:
             self._note(f"{name} has no estimate on {missing} of {size} resamples, which are left out: its interval may be too short")
 
-    def _note_instead(self, estimator: Any, name: str, words: str) -> None:
-        if not isinstance(estimator, Difference):
-            self._instead[name] = words
-
     def _note(self, sentence: str) -> None:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
 
+def _described(method: IntervalMethod, *, with_model: bool) -> str:
+    added = with_model and isinstance(method, InfluenceMethod)
+    return description(method) + (", with the error of the propensity model" if added else "")
+
+
 def _within_reach(interval: Interval, a: Measured, b: Measured) -> Interval:
     """Two weighted means of the same rewards are no further apart than the largest reward and the smallest."""
-    if not all(isinstance(one.sample, WeightedSample) and getattr(one.estimator, "normalised", False) for one in (a, b)):
+    if not all(isinstance(one.sample, WeightedSample) and traits.normalised(one.estimator) for one in (a, b)):
         return interval
     reach = float(np.ptp(a.sample.reward))
     low, value, high = (min(max(end, -reach), reach) for end in (interval.low, interval.value, interval.high))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,10 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.errors import UnsupportedError
-from kwis.estimators.doubly_robust import DoublyRobust
-from kwis.estimators.kernel_wis import KernelWIS
-from kwis.estimators.protocol import KernelEstimator
+from kwis.estimators import traits
+from kwis.estimators.protocol import CrossValidated, KernelEstimator, Smoother
 from kwis.estimators.resampling import resamples
-from kwis.estimators.together import Job, estimates_together, family_of, resamples_together
+from kwis.estimators.together import Job, estimates_together, resamples_together
 from kwis.estimators.wis import WIS
 from kwis.evaluation.records import LOGGING_POLICY
 from kwis.evaluation.uneven import worthwhile
@@ -92,20 +91,24 @@ def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str])
     return found
 
 
-def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], subset: Ints | None = None) -> list[Measured]:
-    """Estimates of one policy, estimators in order and rewards within; bandwidths are selected once, on the rows of ``subset``."""
+def measure(policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str], subset: Ints | None = None) -> list[Measured]:
+    """Estimates of one policy, named as the estimators are, in their order and rewards within.
+
+    Bandwidths are selected once, on the rows of ``subset``.
+    """
     if not policy.samples[0].weight.any():
         raise UnsupportedError(f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in every row")
     chosen: dict[Any, BandwidthChoice] = {}
-    pairs = [(estimator, sample) for estimator in estimators for sample in policy.samples]
+    pairs = [(estimator, sample) for estimator in estimators.values() for sample in policy.samples]
+    names = [name for name in estimators for _ in policy.samples]
     jobs = [Job(_held(estimator, sample, subset, chosen), sample) for estimator, sample in pairs]
     done: dict[int, Estimate] = {}
     for index, job in enumerate(jobs):
-        family = family_of(job.estimator)
+        family = traits.family(job.estimator)
         if family is None:
             done[index] = job.estimator.estimate(job.sample)
         elif index not in done:
-            members = [other for other in range(index, len(jobs)) if family_of(jobs[other].estimator) == family]
+            members = [other for other in range(index, len(jobs)) if traits.family(jobs[other].estimator) == family]
             found = estimates_together([jobs[other] for other in members])
             done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
     return [
@@ -115,7 +118,7 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
             estimator=job.estimator,
             asked=pairs[index][0],
             sample=job.sample,
-            estimate=done[index],
+            estimate=replace(done[index], name=names[index]),
             reweighted=policy.reweighted[index % len(rewards)] if policy.reweighted else None,
         )
         for index, job in enumerate(jobs)
@@ -124,19 +127,20 @@ def measure(policy: Policy, estimators: Iterable[Any], rewards: Sequence[str], s
 
 def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
     """The estimator with its bandwidth selected; ``chosen`` remembers selections, from the family after to the choice."""
-    if isinstance(estimator, DoublyRobust):
-        return replace(estimator, weighting=_held(estimator.weighting, estimator.residuals(sample), subset, chosen))
+    weighting = traits.weighting(estimator)
+    if weighting is not estimator:
+        return replace(estimator, weighting=_held(weighting, estimator.residuals(sample), subset, chosen))
     if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
         return estimator
     part = sample if subset is None else sample.take(subset)
-    if not isinstance(estimator, KernelWIS) or estimator.bandwidth != "cv":  # other criteria look at the reward, and choose anew for each
+    if not isinstance(estimator, CrossValidated):  # other criteria look at the reward, and choose anew for each
         return estimator.held(part)
-    asked = family_of(estimator)
+    asked = traits.family(estimator)
     if asked not in chosen:
         chosen[asked] = worthwhile(estimator.choose(part), estimator, part)
     choice = chosen[asked]
-    held = replace(estimator, bandwidth=choice.value)
-    chosen[family_of(held)] = choice
+    held = estimator.at(choice.value)
+    chosen[traits.family(held)] = choice
     return held
 
 
@@ -145,9 +149,9 @@ def selection_rows(n: int, seed: int) -> Ints | None:
     return None if n <= SELECTION_ROWS else np.sort(np.random.default_rng(seed).choice(n, SELECTION_ROWS, replace=False))
 
 
-def kernel_of(measured: Iterable[Measured], target: str) -> KernelWIS | None:
-    """Kernel-WIS of a target with the bandwidth it used, if it took part."""
-    return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, KernelWIS)), None)
+def kernel_of(measured: Iterable[Measured], target: str) -> Smoother | None:
+    """The first kernel estimator of a target with the bandwidth it used, if one took part."""
+    return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, Smoother)), None)
 
 
 def samples_of(measured: Iterable[Measured]) -> dict[tuple[str, str], WeightedSample]:
@@ -165,7 +169,7 @@ def std_errors_of(measured: Iterable[Measured]) -> dict[tuple[str, str], dict[st
 
 def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any]:
     """What an estimate says about its bandwidth."""
-    if not isinstance(family, KernelWIS):
+    if not isinstance(family, Smoother):
         return {}
     bandwidth = family.bandwidth if np.ndim(family.bandwidth) == 0 else read_only(np.asarray(family.bandwidth))
     return {"bandwidth": bandwidth, "choice": chosen.get(family)}
@@ -190,7 +194,7 @@ def resample(
     for counts in count_chunks(sample.n, sample.group, replicates, np.random.default_rng(seed)):
         for batch in together:
             jobs = [Job(measured[index].estimator, measured[index].sample) for index in batch]
-            if family_of(jobs[0].estimator) is None:
+            if traits.family(jobs[0].estimator) is None:
                 found = [resamples(job.estimator, job.sample, counts).values for job in jobs]
             else:
                 found = resamples_together(jobs, counts)
@@ -207,7 +211,7 @@ def batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) ->
     found: dict[Any, list[int]] = {}
     for index, one in enumerate(measured):
         if wanted(one):
-            family = family_of(one.estimator)
+            family = traits.family(one.estimator)
             found.setdefault(index if family is None else (one.target, family), []).append(index)
     return list(found.values())
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
 
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
+from kwis.estimators import traits
 from kwis.estimators.influence import standard_error
-from kwis.estimators.kernel_wis import EXACT_ROWS, KernelWIS
+from kwis.estimators.kernel_wis import EXACT_ROWS
+from kwis.estimators.protocol import Smoother
 from kwis.estimators.state_wis import StateWIS
 from kwis.estimators.wis import WIS
 from kwis.evaluation.measure import Measured, Policy
@@ -37,7 +38,7 @@ def path_rows(n: int, seed: int) -> Ints | None:
 
 
 def paths_of(
-    policy: Policy, estimator: KernelWIS, rewards: Sequence[str], level: float, rows: Ints | None, measured: Sequence[Measured] = ()
+    policy: Policy, estimator: Smoother, rewards: Sequence[str], level: float, rows: Ints | None, measured: Sequence[Measured] = ()
 ) -> list[Path]:
     """One path per reward, with influence intervals; the error of a repair is not in them.
 
@@ -74,11 +75,14 @@ def paths_of(
     ]
 
 
-def _same(one: Measured, policy: Policy, estimator: KernelWIS) -> bool:
-    return one.target == policy.name and bool(one.estimator == replace(estimator, normalised=True))
+def _same(one: Measured, policy: Policy, estimator: Smoother) -> bool:
+    """Whether this is the normalised form of the estimator, for the policy."""
+    family, plain = traits.family(estimator), not traits.needs_predictions(one.estimator)
+    same = family is not None and plain and traits.normalised(one.estimator) and traits.family(one.estimator) == family
+    return same and one.target == policy.name
 
 
-def _along(sample: WeightedSample, grid: Floats, estimator: KernelWIS, known: Estimate | None) -> tuple[Floats, Floats]:
+def _along(sample: WeightedSample, grid: Floats, estimator: Smoother, known: Estimate | None) -> tuple[Floats, Floats]:
     """Estimates and standard errors along the grid; ``known`` is that at the bandwidth of the estimator."""
     at = {0.0: StateWIS(normalised=True).estimate(sample), math.inf: WIS().estimate(sample)}
     at |= {} if known is None else {float(estimator.bandwidth): known}

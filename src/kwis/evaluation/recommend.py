@@ -25,22 +25,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from kwis.diagnostics import PropensityReport
+from kwis.estimators import traits
+from kwis.estimators.registry import by_name
+from kwis.estimators.traits import ALL_ROWS, NEIGHBOURS
 from kwis.evaluation.records import Change
 from kwis.evaluation.repair import Mended, misfit
 from kwis.evaluation.words import decimals, gain, signed
 from kwis.results import Interval
 
-NEAR, WHOLE = "normalised-kernel-wis", "wis"
 MOST_ISOLATION = 0.3
 LAST_RESORT = ("normalised-state-wis", "kernel-wis", "doubly-robust", "truncated-vis", "vis", "state-wis", "direct-method")
 
 
-def modelled(name: str) -> str:
-    """The doubly robust estimator with the weights of another."""
-    return f"doubly-robust-{name}"
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What the rule wants to know of an estimator: which rows share a normaliser, and whether it uses a reward model.
+
+    ``place`` is that in ``LAST_RESORT``, after all others if it has none.
+    """
+
+    normalised_over: str | None
+    modelled: bool
+    place: int = field(default=len(LAST_RESORT), compare=False)
+
+    @classmethod
+    def of(cls, estimator: Any) -> Role:
+        place = LAST_RESORT.index(estimator.name) if estimator.name in LAST_RESORT else len(LAST_RESORT)
+        return cls(traits.normalised_over(estimator), traits.needs_predictions(estimator), place)
+
+
+KNOWN: Mapping[str, Role] = {name: Role.of(estimator) for name, estimator in by_name().items()}
+"""Roles of the estimators that are known by name."""
+_UNKNOWN = Role(None, modelled=False)
 
 
 def has_neighbours(isolation: float | None) -> bool:
@@ -53,7 +73,7 @@ def model_helps(explained: float | None) -> bool:
     return explained is None or explained > 0
 
 
-def recommended(std_errors: Mapping[str, float], *, near: bool, robust: bool = True) -> str:
+def recommended(std_errors: Mapping[str, float], *, near: bool, robust: bool = True, roles: Mapping[str, Role] = KNOWN) -> str:
     """Name of the estimator to use.
 
     Parameters
@@ -64,13 +84,18 @@ def recommended(std_errors: Mapping[str, float], *, near: bool, robust: bool = T
         Whether weights are to be normalised around each context.
     robust
         Whether to use the reward model where that does not make the standard error larger.
+    roles
+        Of the estimators, by name. Of several with the same role the first counts.
     """
-    for name in (NEAR, WHOLE) if near else (WHOLE, NEAR):
-        if name not in std_errors and modelled(name) not in std_errors:
+    for normalised_over in (NEIGHBOURS, ALL_ROWS) if near else (ALL_ROWS, NEIGHBOURS):
+        plain = _first(std_errors, roles, Role(normalised_over, modelled=False))
+        model = _first(std_errors, roles, Role(normalised_over, modelled=True))
+        if plain is None or model is None:
+            if (only := plain or model) is not None:
+                return only
             continue
-        better = robust and modelled(name) in std_errors and std_errors[modelled(name)] <= std_errors.get(name, math.inf)
-        return modelled(name) if better or name not in std_errors else name
-    return next((name for name in LAST_RESORT if name in std_errors), next(iter(std_errors)))
+        return model if robust and std_errors[model] <= std_errors[plain] else plain
+    return min(std_errors, key=lambda name: roles.get(name, _UNKNOWN).place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +115,7 @@ def pick(
     mended: Mended | None = None,
     *,
     flat: bool = False,
+    roles: Mapping[str, Role] = KNOWN,
 ) -> Pick:
     """Choose among the estimators that were computed.
 
@@ -107,13 +133,15 @@ def pick(
         What became of logged propensities that were tested for repair.
     flat
         Whether the bandwidth is infinite, so that everyone is everyone's neighbour.
+    roles
+        Of the estimators, by name.
     """
     near, robust = has_neighbours(isolation), model_helps(explained)
-    name = recommended(std_errors, near=near, robust=robust)
+    name = recommended(std_errors, near=near, robust=robust, roles=roles)
     others = {other: error for other, error in std_errors.items() if other != name}
-    runner_up = recommended(others, near=not near, robust=robust) if others else None
+    runner_up = recommended(others, near=not near, robust=robust, roles=roles) if others else None
     doubts = tuple(_doubts(report) if mended is None or mended.found.kept else _repaired_doubts(mended))
-    return Pick(name=name, runner_up=runner_up, why=(*doubts, *_reasons(name, isolation, explained, std_errors, flat)))
+    return Pick(name=name, runner_up=runner_up, why=(*doubts, *_reasons(name, isolation, explained, std_errors, flat, roles)))
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
@@ -135,30 +163,37 @@ def _repaired_doubts(mended: Mended) -> Iterable[str]:
     yield f"{'they' if found else 'the propensities'} were repaired from the logged actions{left}"
 
 
-def _reasons(name: str, isolation: float | None, explained: float | None, std_errors: Mapping[str, float], flat: bool) -> Iterable[str]:
-    weighting = name.removeprefix(modelled(""))
-    if weighting == NEAR and flat:
+def _reasons(
+    name: str, isolation: float | None, explained: float | None, std_errors: Mapping[str, float], flat: bool, roles: Mapping[str, Role]
+) -> Iterable[str]:
+    role = roles.get(name, _UNKNOWN)
+    if role.normalised_over == NEIGHBOURS and flat:
         yield "weights do not depend on the context, by cross-validation, so one normaliser serves all rows, as in wis"
-    elif weighting == NEAR and has_neighbours(isolation):
+    elif role.normalised_over == NEIGHBOURS and has_neighbours(isolation):
         yield "weights are normalised around each context, which undoes errors that neighbouring contexts share"
-    elif weighting == WHOLE and isolation is not None:
+    elif role.normalised_over == ALL_ROWS and isolation is not None:
         yield f"rows make up {isolation:.0%} of the weight around them: too few neighbours, so one normaliser serves all rows"
-    elif weighting == WHOLE and any(NEAR in other for other in std_errors):
+    elif role.normalised_over == ALL_ROWS and any(roles.get(other, _UNKNOWN).normalised_over == NEIGHBOURS for other in std_errors):
         yield "one normaliser serves all rows, since it is not known whether rows have neighbours"
     else:
         yield "the best suited of the estimators that were asked for"
-    if name != weighting and explained is not None:
+    other = _first(std_errors, roles, Role(role.normalised_over, not role.modelled)) if role.normalised_over is not None else None
+    if role.modelled and explained is not None:
         told = "only what the reward model leaves unexplained is weighted, which makes up for some errors of propensities"
-        yield f"{told}{_saving(std_errors, name)}"
-    elif name == weighting and modelled(name) in std_errors and explained is not None:
+        yield f"{told}{_saving(std_errors, name, other)}"
+    elif not role.modelled and other is not None and explained is not None:
         fault = "predicts held-out rewards no better than their mean" if not model_helps(explained) else "makes the standard error larger"
         yield f"the reward model {fault}, so it takes no part"
 
 
-def _saving(std_errors: Mapping[str, float], name: str) -> str:
+def _first(std_errors: Mapping[str, float], roles: Mapping[str, Role], role: Role) -> str | None:
+    return next((name for name in std_errors if roles.get(name) == role), None)
+
+
+def _saving(std_errors: Mapping[str, float], name: str, plain: str | None) -> str:
     """By how much the reward model makes the standard error smaller, where that is worth a word."""
-    plain = std_errors.get(name.removeprefix(modelled("")), math.nan)
-    saved = 1 - std_errors[name] / plain if plain > 0 else 0.0
+    error = math.nan if plain is None else std_errors[plain]
+    saved = 1 - std_errors[name] / error if error > 0 else 0.0
     return f" (standard error {saved:.0%} smaller)" if saved >= 0.005 else ""
 
 

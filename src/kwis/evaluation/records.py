@@ -6,7 +6,7 @@ Each becomes plain JSON in one place, :mod:`kwis.evaluation.output`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
@@ -296,6 +296,8 @@ class Settings:
 
     Attributes
     ----------
+    sentences
+        What each estimator is, as it says itself.
     intervals
         Interval method of each estimator, in words.
     bandwidths
@@ -322,6 +324,7 @@ class Settings:
     context: tuple[str, ...] = ()
     repair: str = "auto"
     propensity_source: str | None = None
+    sentences: Mapping[str, str] = field(default_factory=dict)
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

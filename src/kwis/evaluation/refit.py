@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis.estimators.together import Job, family_of, reweighted_together
+from kwis.estimators import traits
+from kwis.estimators.together import Job, reweighted_together
 from kwis.evaluation.measure import Measured, batches
 from kwis.typing import Floats
 
@@ -25,6 +26,6 @@ def _values(members: list[Measured]) -> list[Floats]:
     """Values as given, then by each refit; the members share target and family."""
     assert members[0].reweighted is not None
     samples = (members[0].reweighted.given, *members[0].reweighted.refits)
-    if family_of(members[0].estimator) is None:
+    if traits.family(members[0].estimator) is None:
         return [np.array([members[0].estimator.estimate(sample).value for sample in samples])]
     return reweighted_together([Job(one.estimator, one.sample) for one in members], np.stack([sample.weight for sample in samples], axis=1))

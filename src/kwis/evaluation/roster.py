@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kwis.errors import InputError
-from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+from kwis.estimators import traits
 from kwis.estimators.protocol import KernelEstimator
+from kwis.estimators.registry import by_name, name_of_alias
 from kwis.policies import TargetPolicy
 
 
@@ -19,31 +20,37 @@ class Roster:
 
     Attributes
     ----------
+    by_name
+        Estimators by the name they have in this evaluation: their own, and their settings where several share it.
     all_that_apply
         Whether estimators that cannot be had for a target are left out; those the user named are refused instead.
     """
 
-    estimators: tuple[Any, ...]
+    by_name: Mapping[str, Any]
     all_that_apply: bool
 
     @classmethod
     def of(cls, asked: Any, seed: int, exact: bool | None = None) -> Roster:
-        """Estimators from names, ready-made estimators or a mixture; None: all of them, plain and normalised.
+        """Estimators from names or aliases, ready-made estimators or a mixture; None: all of them, plain and normalised.
 
         ``exact`` says whether Kernel-WIS is from all pairs of rows, where an estimator does not say it itself.
         """
-        known = {one.name: _with_exact(one, exact) for one in _all(seed)}
+        known = {name: traits.with_exact(estimator, exact) for name, estimator in by_name(seed).items()}
         if asked is None:
-            return cls(estimators=tuple(known.values()), all_that_apply=True)
+            return cls(by_name=known, all_that_apply=True)
         entries = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
-        found = [_with_exact(_estimator(entry, known), exact) for entry in entries]
-        names = [one.name for one in found]
-        if not names:
+        if not entries:
             raise InputError("`estimators` must name at least one estimator, got none")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"`estimators` must have different names, got {twice!r} twice")
-        return cls(estimators=tuple(found), all_that_apply=False)
+        estimators = [traits.with_exact(_estimator(entry, known), exact) for entry in entries]
+        names = _told_apart(estimators)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"`estimators` must have different names or settings, got {twice!r} twice")
+        return cls(by_name=dict(zip(names, estimators, strict=True)), all_that_apply=False)
+
+    @property
+    def estimators(self) -> tuple[Any, ...]:
+        return tuple(self.by_name.values())
 
     @property
     def selects_bandwidth(self) -> bool:
@@ -51,35 +58,33 @@ class Roster:
 
     def models(self, target: TargetPolicy) -> bool:
         """Whether rewards have to be predicted for this target."""
-        return any(_needs_predictions(one) for one in self.of_target(target))
+        return any(traits.needs_predictions(one) for one in self.of_target(target).values())
 
-    def of_target(self, target: TargetPolicy) -> tuple[Any, ...]:
+    def of_target(self, target: TargetPolicy) -> Mapping[str, Any]:
         """The estimators for one target: predicted rewards need its probability of every action."""
         if not self.all_that_apply or target.distribution is not None:
-            return self.estimators
-        return tuple(one for one in self.estimators if not _needs_predictions(one))
+            return self.by_name
+        return {name: one for name, one in self.by_name.items() if not traits.needs_predictions(one)}
 
 
-def _all(seed: int) -> Iterable[Any]:
-    yield from (VIS(), TruncatedVIS(), WIS(), StateWIS(), StateWIS(normalised=True))
-    yield from (KernelWIS(rng=seed), KernelWIS(rng=seed, normalised=True))
-    yield from (DirectMethod(), DoublyRobust(), DoublyRobust(WIS()), DoublyRobust(KernelWIS(rng=seed, normalised=True)))
-
-
-def _with_exact(estimator: Any, exact: bool | None) -> Any:
-    if isinstance(estimator, DoublyRobust):
-        return replace(estimator, weighting=_with_exact(estimator.weighting, exact))
-    return replace(estimator, exact=exact) if isinstance(estimator, KernelWIS) and estimator.exact is None else estimator
-
-
-def _needs_predictions(estimator: Any) -> bool:
-    return isinstance(estimator, DirectMethod | DoublyRobust)
+def _told_apart(estimators: Sequence[Any]) -> list[str]:
+    """The name of each; where several share one, with the settings that differ between them, ``kernel-wis (h = 0.5)``."""
+    names = []
+    for estimator in estimators:
+        alike = [traits.settings(other) for other in estimators if other.name == estimator.name]
+        own = traits.settings(estimator)
+        differing = [key for key in own if any(str(other.get(key)) != str(own[key]) for other in alike)]
+        added = ", ".join(f"{key} = {own[key]}" for key in differing)
+        names.append(f"{estimator.name} ({added})" if added else estimator.name)
+    return names
 
 
 def _estimator(entry: Any, known: dict[str, Any]) -> Any:
     if isinstance(entry, str):
+        aliases = name_of_alias()
+        entry = aliases.get(entry, entry)
         if entry not in known:
-            close = difflib.get_close_matches(entry, known, n=1, cutoff=0.5)
+            close = difflib.get_close_matches(entry, (*known, *aliases), n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}{hint}")
         return known[entry]

@@ -17,7 +17,8 @@ from kwis._validation import read_only
 from kwis.bandwidth.folds import as_folds
 from kwis.bandwidth.standardised import Standardised
 from kwis.estimators.influence import draw_sums
-from kwis.estimators.kernel_wis import KernelWIS, fold_groups
+from kwis.estimators.kernel_wis import fold_groups
+from kwis.estimators.protocol import CrossValidated
 from kwis.results import BandwidthChoice
 from kwis.smoothing import kernel_means
 from kwis.smoothing.held_out import Folds
@@ -28,7 +29,7 @@ CHANCE = 0.05
 """Chance at most of a finite bandwidth where weights do not depend on the context, as far as one normal test of the gain goes."""
 
 
-def worthwhile(choice: BandwidthChoice, estimator: KernelWIS, sample: WeightedSample) -> BandwidthChoice:
+def worthwhile(choice: BandwidthChoice, estimator: CrossValidated, sample: WeightedSample) -> BandwidthChoice:
     """The choice, made infinite where rows count unevenly and the gain of a finite bandwidth may be chance."""
     if sample.mass is None or np.ptp(sample.mass) == 0 or np.isinf(choice.value).all():
         return choice
@@ -41,13 +42,13 @@ def worthwhile(choice: BandwidthChoice, estimator: KernelWIS, sample: WeightedSa
     return replace(choice, value=float(infinite) if infinite.ndim == 0 else read_only(infinite), score=score, isolated=0)
 
 
-def _fold_labels(estimator: KernelWIS, sample: WeightedSample) -> Ints:
+def _fold_labels(estimator: CrossValidated, sample: WeightedSample) -> Ints:
     """The folds its bandwidth was selected with."""
     group = fold_groups(sample)
     return as_folds(min(estimator.folds, sample.n if group is None else np.unique(group).size), sample.n, estimator.rng, group)
 
 
-def held_out_gains(bandwidth: Bandwidth, estimator: KernelWIS, sample: WeightedSample) -> Floats:
+def held_out_gains(bandwidth: Bandwidth, estimator: CrossValidated, sample: WeightedSample) -> Floats:
     """``(n,)`` by how much less squared error the kernel mean of the other folds has than their mean, times the mass of the row.
 
     The folds are those the bandwidth was selected with; weights and masses are in units of the largest.

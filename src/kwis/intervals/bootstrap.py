@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,6 +68,31 @@ class Bootstrap:
             distribution=check.read_only(values),
             bandwidth=None if selects is None else "reselected" if anew else "fixed",
         )
+
+    @property
+    def description(self) -> str:
+        """The method in words."""
+        return f"bootstrap ({self.method}, {self.replicates:,} resamples)"
+
+    @property
+    def shares_resamples(self) -> bool:
+        """Whether values on resamples are all it needs, so that estimates can have them in common."""
+        return self.method != "studentised" and not self.reselect
+
+    @property
+    def streamed_replicates(self) -> int | None:
+        """Resamples of a log too large for memory, of which only percentiles are to be had."""
+        return self.replicates if self.method == "percentile" and not self.reselect else None
+
+    def interval_from(self, values: Floats, estimate: Estimate, sample: Any, level: float) -> Interval:
+        """Interval of an estimate with influence values from its values on resamples, as many as have one."""
+        assert estimate.influence is not None
+        if self.method == "percentile":
+            low, high = endpoints.percentile(values, level)
+        else:
+            acceleration = endpoints.acceleration_of(draw_sums(estimate.influence, sample.group))
+            low, high = endpoints.bca(values, estimate.value, acceleration, level)
+        return Interval(low=low, high=high, level=level, value=estimate.value, method=f"bootstrap-{self.method}", distribution=values)
 
     def _replicate(self, estimator: Estimator[S], sample: S, rng: np.random.Generator, anew: bool) -> tuple[Floats, Floats]:
         """Values on the resamples, and their standard errors if the method needs them."""

@@ -6,13 +6,13 @@ from typing import Any
 
 from kwis import _validation as check
 from kwis.errors import UnsupportedError
-from kwis.estimators import VIS
+from kwis.estimators import traits
 from kwis.weights import WeightedSample
 
 
 def refuse_dependent_terms(estimator: Any, sample: Any, what: str) -> None:
     """Refuse anything but VIS on rows that are drawn alike; ``what`` is the bound that needs it."""
-    if not isinstance(estimator, VIS) or not isinstance(sample, WeightedSample):
+    if not traits.mean_of_terms(estimator) or not isinstance(sample, WeightedSample):
         name = getattr(estimator, "name", type(estimator).__name__)
         raise UnsupportedError(f"`estimator` must be VIS for {what}, a mean of independent terms, got {name}")
     check.two_draws(sample.n, None)

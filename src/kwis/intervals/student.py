@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, UnsupportedError
-from kwis.estimators.difference import Difference
-from kwis.estimators.doubly_robust import DoublyRobust
+from kwis.estimators import traits
 from kwis.estimators.influence import draw_sums, effective_draws
-from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
-from kwis.estimators.wis import WIS
 from kwis.results import Estimate, Interval
 from kwis.typing import Floats, Ints, Seed
 from kwis.weights import WeightedSample
@@ -82,7 +79,7 @@ class StudentInterval:
             level,
             bounds=self._bounds(estimator, sample),
             bias=self._bias(estimate, estimator, sample),
-            longest_arm=LONGEST_ARM if isinstance(estimator, DoublyRobust) else math.inf,
+            longest_arm=LONGEST_ARM if traits.mostly_within_rewards(estimator) else math.inf,
         )
         fixed = isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
         return Interval(
@@ -93,6 +90,15 @@ class StudentInterval:
             method="student",
             bandwidth="fixed" if fixed else None,
         )
+
+    @property
+    def description(self) -> str:
+        """The method in words."""
+        return "Student's, from the influence function"
+
+    def with_model_error(self, added: float) -> Self:
+        """The same for an estimate with further error from a model."""
+        return replace(self, model_error=math.hypot(self.model_error, added))
 
     def p_value_of(self, estimate: Estimate, estimator: Any, sample: Any) -> float:
         """Two-sided p-value of 0: below ``1 - level`` where the interval without bounds, as of differences, leaves 0 out."""
@@ -114,7 +120,7 @@ class StudentInterval:
         return np.hypot(error, self.model_error), free
 
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
-        within = getattr(estimator, "normalised", False) or isinstance(estimator, DoublyRobust)
+        within = traits.normalised(estimator) or traits.mostly_within_rewards(estimator)
         if self.bounds is None or not within or not isinstance(sample, WeightedSample):
             return None
         if isinstance(self.bounds, str):
@@ -124,23 +130,12 @@ class StudentInterval:
         return low, high
 
     def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
-        other = without_bandwidth(estimator) if self.bias_aware else None
+        other = traits.without_bandwidth(estimator) if self.bias_aware else None
         if other is None or estimate.influence is None:
             return 0.0
         whole = other.estimate(sample)
         apart = (estimate.influence - whole.influence)[:, None]
         return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
-
-
-def without_bandwidth(estimator: Any) -> Any:
-    """The same with one normaliser for all rows instead of a local one; None where there is none to replace."""
-    if isinstance(estimator, Difference):
-        first, second = without_bandwidth(estimator.first), without_bandwidth(estimator.second)
-        return None if first is None and second is None else Difference(first or estimator.first, second or estimator.second)
-    if isinstance(estimator, DoublyRobust):
-        weighting = without_bandwidth(estimator.weighting)
-        return None if weighting is None else DoublyRobust(weighting)
-    return WIS() if isinstance(estimator, KernelWIS) and estimator.normalised else None
 
 
 def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None, *, rounding: float = 0.0) -> Floats:

@@ -9,6 +9,8 @@ from typing import Any
 
 from kwis.diagnostics import PropensityReport, TargetDiagnostics, training_checks
 from kwis.errors import UnsupportedError
+from kwis.estimators import traits
+from kwis.estimators.traits import PAIRS, STATES, SUMS
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import about_training, verdicts_of
@@ -37,7 +39,7 @@ class Run:
     plan: Plan
     found: Accumulator
     sampled: Sampled
-    names: tuple[str, ...]
+    estimators: Mapping[str, Any]
     kernels: Kernels
     intervals: StreamIntervals
 
@@ -99,18 +101,18 @@ class Run:
     def _sides(self, sides: Sides, totals: Totals, states: StateTotals | None, kernels: Mapping[tuple[str, str], Any]) -> Iterable[Side]:
         """Every target by every estimator, and rewards within."""
         ratios = {"vis": totals.vis, "truncated-vis": totals.truncated_vis, "wis": totals.wis}
-        forms = {form.name: form for form in self.kernels.wanted}
         for t, target in enumerate(self.plan.targets):
-            for name in self.names:
+            for name, estimator in self.estimators.items():
+                statistics = traits.statistics(estimator)
                 for k, reward in enumerate(self.plan.rewards):
                     side = (target.name, reward)
-                    if name in ratios:
-                        yield sides.ratio(*side, name, ratios[name](t, k))
-                    elif name in forms and kernels:
-                        found = kernels[side].normalised if forms[name].normalised else kernels[side].plain
-                        yield kernel_side(forms[name], found, side, (t, k), sides, self.sampled)
-                    elif name not in forms and states is not None:
-                        made = states.estimate(t, k, normalised=name.startswith("normalised"), mass=float(totals.mass), rows=totals.rows)
+                    if statistics == SUMS:
+                        yield sides.ratio(*side, name, ratios[estimator.name](t, k))
+                    elif statistics == PAIRS and kernels:
+                        found = kernels[side].normalised if estimator.normalised else kernels[side].plain
+                        yield kernel_side(estimator, found, side, (t, k), sides, self.sampled)
+                    elif statistics == STATES and states is not None:
+                        made = states.estimate(t, k, normalised=estimator.normalised, mass=float(totals.mass), rows=totals.rows)
                         yield sides.state(*side, name, made, t, k)
 
     def _diagnostics(self, totals: Totals, report: PropensityReport) -> dict[str, TargetDiagnostics]:
@@ -134,7 +136,7 @@ class Run:
             yield f"{what} of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
         if states is not None:
             yield f"state-wis saw {states.count:,} different contexts; its intervals are from influence functions, not resampled"
-        elif any("state-wis" in name for name in self.names):
+        elif any(traits.statistics(estimator) == STATES for estimator in self.estimators.values()):
             yield f"no state-wis: {'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
@@ -157,6 +159,7 @@ class Run:
             estimators=tuple(dict.fromkeys(one.estimate.name for one in measured if one.target != LOGGING_POLICY)),
             intervals={one.estimate.name: self.intervals.describe(one) for one in measured},
             bandwidths=bandwidths,
+            sentences={name: traits.sentence(estimator) for name, estimator in self.estimators.items()},
             selection_rows=self.sampled.log.n,
             path_rows=0,
             context=plan.context,

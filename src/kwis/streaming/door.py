@@ -7,7 +7,7 @@ from typing import Any
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.answer import Evaluation
-from kwis.intervals import Bootstrap, InfluenceInterval
+from kwis.intervals.protocol import streamed_replicates
 from kwis.large.runner import Progress
 from kwis.logged import LoggedBandit
 from kwis.streaming.collect import collected
@@ -53,10 +53,9 @@ def said_of(log: ScannedLog, source: Any) -> ScannedLog:
 def _replicates(interval: Any) -> int:
     if interval is None:
         return REPLICATES
-    if isinstance(interval, InfluenceInterval):
-        return 0
-    if isinstance(interval, Bootstrap) and interval.method == "percentile" and not interval.reselect:
-        return interval.replicates
+    replicates = streamed_replicates(interval)
+    if replicates is not None:
+        return replicates
     raise UnsupportedError(
         "`interval` must be a percentile Bootstrap or InfluenceInterval for a log that is scanned, which keeps no rows for any other"
     )

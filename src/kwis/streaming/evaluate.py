@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kwis import _validation as check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
-from kwis.estimators import VIS, WIS, KernelWIS, StateWIS, TruncatedVIS
+from kwis.estimators import KernelWIS, traits
+from kwis.estimators.registry import by_name
 from kwis.evaluation.account import few_rows
 from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.prepare import seed_of
@@ -100,7 +101,7 @@ def evaluate_scanned(
             plan=plan,
             found=found,
             sampled=sampled,
-            names=roster.names,
+            estimators=roster.estimators,
             kernels=Kernels(wanted=asked_alike(roster.kernels), exact=exact, client=client, progress=progress),
             intervals=StreamIntervals(level=level, seed=seed, percentile=replicates > 0),
         )
@@ -162,25 +163,27 @@ def _merge(*parts: Accumulator) -> Accumulator:
 class _Wanted:
     """Estimators that take part, by name."""
 
-    names: tuple[str, ...]
-    kernels: tuple[KernelWIS, ...]
+    estimators: Mapping[str, Any]
+
+    @property
+    def kernels(self) -> tuple[KernelWIS, ...]:
+        return tuple(estimator for estimator in self.estimators.values() if traits.statistics(estimator) == traits.PAIRS)
 
     @property
     def wants_states(self) -> bool:
-        return any("state-wis" in name for name in self.names)
+        return any(traits.statistics(estimator) == traits.STATES for estimator in self.estimators.values())
 
 
 def _roster(asked: Any, seed: int) -> tuple[_Wanted, tuple[str, ...]]:
     roster = Roster.of(asked, seed)
-    able = [one for one in roster.estimators if _streams(one)]
-    unable = [one.name for one in roster.estimators if not _streams(one)]
+    able = {name: estimator for name, estimator in roster.by_name.items() if _streams(estimator)}
+    unable = [name for name in roster.by_name if name not in able]
     if unable and not roster.all_that_apply:
         raise UnsupportedError(f"`estimators` must be of those that a scanned log has, got {unable[0]}; kwis.read_log has all")
     notes = (f"left out, as they need all rows in memory: {', '.join(unable)}",) if unable else ()
-    return _Wanted(tuple(one.name for one in able), tuple(one for one in able if isinstance(one, KernelWIS))), notes
+    return _Wanted(able), notes
 
 
 def _streams(estimator: Any) -> bool:
-    if isinstance(estimator, TruncatedVIS):
-        return estimator.cap == "ionides"
-    return isinstance(estimator, VIS | WIS | StateWIS | KernelWIS)
+    """Whether one pass gathers what it needs: only for estimators of this library."""
+    return estimator.name in by_name() and traits.statistics(estimator) is not None

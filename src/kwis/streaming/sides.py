@@ -17,8 +17,9 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.estimators.influence import standard_error
-from kwis.evaluation.intervals import Intervals, influence_between
-from kwis.evaluation.measure import Measured, finite
+from kwis.estimators.registry import by_name
+from kwis.evaluation.intervals import Intervals, error_between, influence_between
+from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.results import Estimate, Interval
 from kwis.streaming.state_totals import StateEstimate
 from kwis.streaming.totals import Coefficients, Ratio, Totals
@@ -100,14 +101,14 @@ class Sides:
 
     def measured(self, sides: Sequence[Side]) -> list[Measured]:
         """The same for the machinery of comparisons."""
-        vectors = self._vectors(sides)
+        vectors, known = self._vectors(sides), by_name()
         sample = cast(Any, _Stream(self.totals.rows))
         return [
             Measured(
                 target=side.target,
                 reward=side.reward,
                 estimator=None,
-                asked=None,
+                asked=known.get(side.estimate.name),
                 sample=sample,
                 estimate=replace(side.estimate, influence=read_only(vectors[:, index])),
                 resampled=side.resampled,
@@ -173,6 +174,9 @@ class StreamIntervals(Intervals):
         assert influence is not None
         drawn = None if a.resampled is None or b.resampled is None else a.resampled - b.resampled
         return self._from(drawn, a.estimate.value - b.estimate.value, standard_error(influence, None))
+
+    def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
+        return float(interval.value == 0.0) if interval.width == 0.0 else p_value(interval.value, error_between(a, b))
 
     def _from(self, drawn: Floats | None, value: float, error: float) -> Interval:
         kept = None if drawn is None else finite(drawn)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis.estimators.local import LocalSums
-from kwis.evaluation.recommend import modelled
 from kwis.typing import Bandwidth, Floats, Ints
 from kwis.weights import safe_ratio
 from kwis_paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
@@ -89,7 +88,7 @@ class Bench:
         found = {}
         for name, applied in (("wis", weights), ("normalised-kernel-wis", local)):
             found[name] = np.array([ratio_of(one, self.reward).value for one in applied])
-            found[modelled(name)] = direct + np.array([ratio_of(one, residual).value for one in applied])
+            found[f"doubly-robust-{name}"] = direct + np.array([ratio_of(one, residual).value for one in applied])
         return found
 
     def local_estimates(self, weight: Floats, sums: LocalSums) -> Found:

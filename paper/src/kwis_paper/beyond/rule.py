@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kwis.evaluation.recommend import NEAR, WHOLE, has_neighbours, model_helps, modelled, recommended
+from kwis import WIS, DoublyRobust, KernelWIS
+from kwis.evaluation.recommend import has_neighbours, model_helps, recommended
 from kwis.typing import Floats
 from kwis_paper.beyond.columns import REPAIRED
 from kwis_paper.estimates import Influenced, TestSetEstimates
 
-_CHOICE = (WHOLE, modelled(WHOLE), NEAR, modelled(NEAR))
+NEAR = KernelWIS(normalised=True).name
+_CHOICE = tuple(form.name for rule in (WIS(), KernelWIS(normalised=True)) for form in (rule, DoublyRobust(rule)))
 
 
 def isolation(found: Mapping[str, Influenced]) -> Floats:

@@ -19,7 +19,7 @@ _MOST_STRIPES = 40
 def estimates(evaluation: Evaluation) -> Section:
     lead = "The marked estimate of each policy is the one to use; the others show how much depends on that choice."
     blocks = tuple(_block(evaluation, reward) for reward in evaluation.rewards)
-    meanings = Block(title="What the estimators are", points=tuple(glossary(evaluation.settings.estimators)))
+    meanings = Block(title="What the estimators are", points=tuple(glossary(evaluation.settings.sentences)))
     return Section(key="estimates", title="Estimates", lead=lead, blocks=fold_after((*blocks, meanings), 1))
 
 
