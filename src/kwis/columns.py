@@ -33,7 +33,7 @@ Kind = Literal["number", "boolean", "text", "date"]
 Label = str | int | float | bool
 Array = np.ndarray[Any, Any]
 
-_ISO_DATE = re.compile(
+ISO_DATE = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})"
     r"((?P<time>[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)(Z|(?P<sign>[+-])(?P<hours>[01]\d|2[0-3]):?(?P<minutes>[0-5]\d)?)?)?"
 )
@@ -159,7 +159,7 @@ def _seconds(item: dt.time) -> float:
 
 def _utc(text: str) -> np.datetime64:
     """The moment of an ISO date, in UTC where it has an offset."""
-    found = _ISO_DATE.fullmatch(text)
+    found = ISO_DATE.fullmatch(text)
     assert found is not None
     moment = np.datetime64(found["day"] + (found["time"] or ""), "us")
     if found["sign"] is None:
@@ -184,7 +184,7 @@ def _sorted_text(codes: Ints, labels: Sequence[str]) -> Column:
 
 def dated(column: Column) -> Column:
     """The column as dates if it is text and every value is an ISO date; otherwise as it is."""
-    if column.kind != "text" or not column.levels or not all(_ISO_DATE.fullmatch(level) for level in column.levels):
+    if column.kind != "text" or not column.levels or not all(ISO_DATE.fullmatch(level) for level in column.levels):
         return column
     try:
         return Column("date", np.array([*map(_utc, column.levels), "NaT"], dtype="datetime64[us]")[column.values])

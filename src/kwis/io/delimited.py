@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
 from kwis.io.duck import listed, literal, quoted
+from kwis.written import GAPS
 
 if TYPE_CHECKING:
     import duckdb
 
 _AT_ONCE = 10  # columns per query: the time to plan one grows faster than its length
-_GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 _PROBLEMS = {
     "MISSING COLUMNS": "too few cells",
     "TOO MANY COLUMNS": "too many cells",
@@ -92,7 +92,7 @@ def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
 
 def _counts(cell: str) -> str:
     """Aggregates of a column: cells filled, numbers, whole numbers, words for a gap, yes or no."""
-    gaps = ", ".join(literal(gap) for gap in _GAPS)
+    gaps = ", ".join(literal(gap) for gap in GAPS)
     number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
     return (
         f"count({cell}), "

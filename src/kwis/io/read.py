@@ -36,6 +36,7 @@ def read_log(
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     key: str | None = None,
     query: str | None = None,
     format: str | None = None,  # noqa: A002 - the word users look for
@@ -67,7 +68,9 @@ def read_log(
     actions
         All actions there are, if some may never have been taken.
     categorical
-        Context columns of numbers that are labels.
+        Context columns of numbers, or of text that looks like numbers, that are labels.
+    missing
+        Values that stand for a gap (``"unknown"``, ``"-999"``) in columns that are no action, reward, propensity or other role.
     key
         Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by it.
     query
@@ -86,6 +89,7 @@ def read_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        missing=missing,
         propensity_source=propensity_source,
         key=key,
     )

@@ -79,6 +79,7 @@ def scan_log(
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     key: str | None = None,
     query: str | None = None,
     format: str | None = None,  # noqa: A002 - the word users look for
@@ -93,7 +94,7 @@ def scan_log(
     source
         Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow tables and record
         batches, where an iterator can be evaluated once; or a Dask dataframe, read by the workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, query, format
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, missing, query, format
         As for :func:`kwis.read_log`.
     key
         Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by it, so that intervals
@@ -111,6 +112,7 @@ def scan_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        missing=missing,
         propensity_source=checked_source(propensity_source),
         key=key,
     )
