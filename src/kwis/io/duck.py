@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kwis.errors import InputError
+from kwis.io.queries import QUERY_CELLS, confine, in_time, one_select
 from kwis.table import Table, table_of
 
 if TYPE_CHECKING:
@@ -63,12 +64,19 @@ def listed(paths: Sequence[str]) -> str:
     return "[" + ", ".join(literal("".join(f"[{c}]" if c in "*?[" else c for c in path)) for path in paths) + "]"
 
 
-def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str) -> Table:
-    """Result of a query as a table, in its row order; nested records become columns ``outer.inner``."""
+def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bool = True) -> Table:
+    """Result of a query that somebody wrote; ``confined`` to what the connection holds."""
+    with in_time(connection), clear_errors("`query` failed"):
+        if confined:
+            confine(connection)
+        one_select(connection, query)
+        return query_table(connection, query, "`query` failed", most=QUERY_CELLS)
+
+
+def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *, most: int | None = None) -> Table:
+    """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns ``outer.inner``."""
     with clear_errors(doing):
         relation = connection.sql(query)
-    if relation is None:
-        raise InputError(f"{doing}: `query` must be a SELECT, got {query!r}")
     twice = [name for i, name in enumerate(relation.columns) if name in relation.columns[:i]]
     if twice:
         raise InputError(f"column names must be unique, got {twice[0]!r} twice")
@@ -79,7 +87,10 @@ def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str) -
     if not wanted:
         raise InputError(f"{doing}: there is no column of numbers, text, dates or yes/no values")
     with clear_errors(doing):
-        fetched = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted))).fetchnumpy()
+        rows = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted)))
+        fetched = (rows if most is None else rows.limit(most // len(wanted) + 1)).fetchnumpy()
+    if most is not None and len(fetched["c0"]) * len(wanted) > most:
+        raise InputError(f"`query` must give at most {most:,} cells, got more")
     table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
     return Table(columns=table.columns, blocks=table.blocks, opaque=(*table.opaque, *opaque))
 

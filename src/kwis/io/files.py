@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kwis.errors import InputError
 from kwis.io.delimited import create_from_csv
-from kwis.io.duck import clear_errors, connect, listed, query_table
+from kwis.io.duck import clear_errors, connect, listed, query_table, run_query
 from kwis.io.json_lines import create_from_json
 from kwis.table import Table
 
@@ -51,7 +51,7 @@ def files_of(source: str) -> list[str]:
     return sorted(found)
 
 
-def read_files(paths: Sequence[str], kind: str, query: str | None = None) -> Table:
+def read_files(paths: Sequence[str], kind: str, query: str | None = None, allow_external: bool = False) -> Table:
     """Rows of the files in order; a ``query`` finds them as the table ``log``."""
     doing = f"cannot read {paths[0]!r}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     with connect() as connection:
@@ -62,4 +62,6 @@ def read_files(paths: Sequence[str], kind: str, query: str | None = None) -> Tab
                 create_from_json(connection, paths, "log")
             else:
                 connection.execute(f"CREATE TEMP TABLE log AS SELECT * FROM read_parquet({listed(paths)})")
-        return query_table(connection, query or "SELECT * FROM log", doing if query is None else "`query` failed")
+        if query is not None:
+            return run_query(connection, query, confined=not allow_external)
+        return query_table(connection, "SELECT * FROM log", doing)

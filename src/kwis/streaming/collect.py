@@ -73,7 +73,7 @@ def _fits(rows: int, columns: int) -> bool:
 
 def _whole(source: Whole, runner: Runner) -> TableSource:
     """A path is read where the runner works, anything else here."""
-    arguments = (source.given, source.query, source.format)
+    arguments = (source.given, source.query, source.format, source.allow_external)
     found: TableSource = runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
     return found
 
