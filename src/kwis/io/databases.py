@@ -15,7 +15,7 @@ from kwis.columns import object_array
 from kwis.errors import InputError
 from kwis.io.duck import clear_errors, connect, first_line, run_query
 from kwis.io.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
-from kwis.table import Table, table_of
+from kwis.table import Table, refuse_alike, table_of
 
 
 def database_kind(path: str) -> str | None:
@@ -58,9 +58,7 @@ def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
     names = [str(entry[0]) for entry in cursor.description]
     if len(rows) * len(names) > SQLITE_CELLS:
         raise InputError(f"`query` must give at most {SQLITE_CELLS:,} cells, got more")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    refuse_alike(names)
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     return table_of([(name, object_array(list(values))) for name, values in zip(names, columns, strict=True)])
 

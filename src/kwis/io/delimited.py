@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.io.duck import listed, literal, quoted
+from kwis.io.duck import FILE, listed, literal, quoted
+from kwis.io.uneven import uneven
+from kwis.table import refuse_alike
 from kwis.written import GAPS
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ _PROBLEMS = {
 }
 
 
-def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
-    """Create the table ``log`` from CSV files that all have the same first line."""
+def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
+    """Create the view ``rows`` from CSV files of one first line; columns that differ between files are left out and come back."""
     names, separator = _header(paths[0])
     for path in paths[1:]:
         if _header(path)[0] != names:
@@ -36,11 +38,25 @@ def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str])
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     connection.execute(
         f"CREATE TEMP TABLE cells AS SELECT * FROM read_csv({listed(paths)}, auto_detect=false, header=true, delim={literal(separator)}, "
-        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true)"
+        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true, hive_partitioning=false, filename={literal(FILE)})"
     )
     _refuse_broken_rows(connection, len(names))
-    expressions = [f"{expression} AS {quoted(name)}" for name, expression in zip(names, _typed(connection, len(names)), strict=True)]
-    connection.execute(f"CREATE TEMP VIEW log AS SELECT {', '.join(expressions)} FROM cells")
+    differing = uneven(paths, _kinds(connection, paths, names), complete=False) if len(paths) > 1 else {}
+    typed = zip(names, _typed(connection, len(names)), strict=True)
+    expressions = [f"{expression} AS {quoted(name)}" for name, expression in typed if name not in differing]
+    connection.execute(f"CREATE TEMP VIEW rows AS SELECT {', '.join([*expressions, quoted(FILE)])} FROM cells")
+    return differing
+
+
+def _kinds(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], names: Sequence[str]) -> list[dict[str, str]]:
+    """What each column holds in each file: numbers alone, no number at all, or "empty" where that cannot be said."""
+    by_file: dict[str, dict[str, str]] = {path: {} for path in paths}
+    for i, name in enumerate(names):
+        for path, *counts in connection.execute(f"SELECT {quoted(FILE)}, {_counts(f'c{i}')} FROM cells GROUP BY 1").fetchall():
+            filled, numeric, _, gaps, _ = counts
+            known = filled - gaps
+            by_file[path][name] = "empty" if not known else "number" if numeric == known else "empty" if numeric else "text"
+    return [by_file[path] for path in paths]
 
 
 def _header(path: str) -> tuple[list[str], str]:
@@ -59,9 +75,7 @@ def _header(path: str) -> tuple[list[str], str]:
     if not any(name.strip() for name in names):
         raise InputError(f"`source` must name its columns in the first line, and {path!r} does not")
     names = [name.strip() or f"column{i}" for i, name in enumerate(names)]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"column names must be unique, got {name!r} twice in {path!r}")
+    refuse_alike(names, f" in {path!r}")
     return names, separator
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwis.errors import InputError
 from kwis.io.queries import QUERY_CELLS, confine, in_time, one_select
-from kwis.table import Table, table_of
+from kwis.table import Table, refuse_alike, table_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
 _AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
+FILE = "__kwis_file__"
+"""Column that holds the file of a row while files are read."""
 _NO_VALUES = {"null", '"null"'}
 _AS_TEXT = {"enum", "uuid"}
 _AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}
@@ -59,9 +61,22 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def escaped(path: str) -> str:
+    """A path that DuckDB will not take for a pattern."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
+
+
 def listed(paths: Sequence[str]) -> str:
     """SQL list of paths, none of which DuckDB will take for a pattern."""
-    return "[" + ", ".join(literal("".join(f"[{c}]" if c in "*?[" else c for c in path)) for path in paths) + "]"
+    return "[" + ", ".join(literal(escaped(path)) for path in paths) + "]"
+
+
+def refuse_renamed(names: Sequence[str], own: Sequence[str], path: str) -> None:
+    """Refuse a file with columns that DuckDB renamed, as their names differ in case only; ``own`` are those in the file."""
+    renamed = [name for name in names if name not in own and re.fullmatch(r".+_\d+", name, re.DOTALL)]
+    if renamed:
+        base = renamed[0].rpartition("_")[0].casefold()
+        refuse_alike([name for name in own if name.casefold() == base], f" in {path!r}")
 
 
 def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bool = True) -> Table:
@@ -77,9 +92,7 @@ def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *
     """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns ``outer.inner``."""
     with clear_errors(doing):
         relation = connection.sql(query)
-    twice = [name for i, name in enumerate(relation.columns) if name in relation.columns[:i]]
-    if twice:
-        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    refuse_alike(relation.columns)
     wanted: list[tuple[str, str]] = []
     opaque: list[str] = []
     for name, kind in zip(relation.columns, relation.types, strict=True):
@@ -105,6 +118,8 @@ def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]]
         wanted.append((name, f"CAST({expression} AS VARCHAR)"))
     elif kind.id in _AS_SECONDS:
         wanted.append((name, f"epoch({expression})"))
+    elif kind.id in ("timestamp_ns", "timestamptz_ns", "timestamp_ns with time zone"):
+        wanted.append((name, f"make_timestamp(epoch_ns({expression}) // 1000)"))
     elif kind.id == "date" or kind.id.startswith("timestamp"):
         wanted.append((name, f"make_timestamp(epoch_us({expression}))"))  # UTC, whatever the zone of the session
     elif kind.id == "struct":

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis.columns import Column, object_array
 from kwis.errors import InputError
-from kwis.table import Table, is_single, table_of
+from kwis.table import Table, is_single, refuse_alike, table_of
 
 
 def from_arrays(arrays: Mapping[Any, Any]) -> Table:
@@ -27,9 +27,7 @@ def from_frame(source: Any, *, piece: bool = False) -> Table:
     if type(source).__name__ == "LazyFrame":
         source = source.collect()
     names = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", ()))]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"column names must be unique, got {name!r} twice")
+    refuse_alike(names)
     if hasattr(source, "set_axis") and not all(isinstance(name, str) for name in source.columns):
         source = source.set_axis(names, axis=1)  # pandas allows numbers as names
     try:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.io.duck import listed
+from kwis.io.duck import FILE, listed, literal, quoted, refuse_renamed
+from kwis.io.uneven import kinds_of, uneven
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,12 +22,32 @@ _OPTIONS = (
 )
 
 
-def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str) -> None:
+def create_from_json_files(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
+    """Create the table ``rows``; columns that hold different things in different files are left out and come back."""
+    create_from_json(connection, paths, "cells", f"filename={literal(FILE)}")
+    names = connection.sql("SELECT * FROM cells").columns
+    if any(name.rpartition("_")[2].isdigit() and name.rpartition("_")[0] for name in names):
+        keys = connection.sql(
+            f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
+        ).fetchall()
+        refuse_renamed([name for name in names if name != FILE], [str(key) for (key,) in keys], paths[0])
+    differing = {}
+    if len(paths) > 1:
+        reader = f"read_json({{}}, hive_partitioning=false, {_OPTIONS})"
+        differing = uneven(paths, [kinds_of(connection, path, reader) for path in paths], complete=False)
+    kept = ", ".join(quoted(name) for name in names if name not in differing)
+    connection.execute(f"CREATE TEMP VIEW rows AS SELECT {kept} FROM cells")
+    return differing
+
+
+def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str, more: str = "filename=false") -> None:
     """Create a table from JSON files."""
     import duckdb
 
     try:
-        connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, {_OPTIONS})")
+        connection.execute(
+            f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {more}, {_OPTIONS})"
+        )
     except duckdb.InvalidInputException:
         _refuse_broken_line(paths)
         raise

@@ -14,6 +14,7 @@ from kwis.io.assemble import assemble
 from kwis.io.databases import database_kind, read_database, read_sqlite
 from kwis.io.duck import run_query
 from kwis.io.files import SUFFIXES, files_of, format_of, read_files
+from kwis.io.folders import base_of
 from kwis.io.frames import from_arrays, from_frame
 from kwis.io.obp import from_feedback, is_feedback
 from kwis.io.source import PropensityColumns, Roles, Source
@@ -141,7 +142,7 @@ def _read_path(path: str, query: str | None, said: str | None, allow_external: b
         if query is not None:
             raise InputError("`query` must go with a table or a database, got dsjson")
         return read_dsjson(paths)
-    return Source(table=read_files(paths, kind, query, allow_external))
+    return read_files(paths, kind, query, base=base_of(path), allow_external=allow_external)
 
 
 def _needed(query: str | None) -> str:
