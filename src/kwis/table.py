@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Array, Column, column_of, dated, joined, object_array
+from kwis.columns import EXACT, Array, Column, column_of, dated, joined, object_array
 from kwis.errors import InputError
 from kwis.typing import Ints
 
@@ -162,7 +162,10 @@ def _pieces(name: str, values: Any) -> Column | dict[str, Column] | None:
 
 def _array(values: Any) -> Array:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        mixed = array.ndim == 1 and array.dtype.kind == "f" and isinstance(values, list | tuple)
+        # NumPy makes floats of whole numbers of both signs that 64 bits do not hold.
+        return object_array(values) if mixed and any(isinstance(item, int) and abs(item) > EXACT for item in values) else array
     except ValueError:  # lists of different lengths
         return object_array(list(values))
 

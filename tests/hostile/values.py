@@ -88,5 +88,3 @@ UNNAMED_IN_PYTHON = frozenset(
     ("deep json lines", "deep dsjson", "a header of fifty thousand names", "a header of a million letters"),
 )
 """Files that the command line refuses by name, and Python with the error of a library."""
-INEXACT: tuple[str, ...] = ("cli",)
-"""Doors through which long integers become floats."""

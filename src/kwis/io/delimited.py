@@ -20,6 +20,7 @@ from kwis.written import GAPS
 if TYPE_CHECKING:
     import duckdb
 
+_EXACT_DIGITS = 15  # whole numbers of so many digits are exact as floats
 _AT_ONCE = 10  # columns per query: the time to plan one grows faster than its length
 _PROBLEMS = {
     "MISSING COLUMNS": "too few cells",
@@ -53,7 +54,7 @@ def _kinds(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], names: S
     by_file: dict[str, dict[str, str]] = {path: {} for path in paths}
     for i, name in enumerate(names):
         for path, *counts in connection.execute(f"SELECT {quoted(FILE)}, {_counts(f'c{i}')} FROM cells GROUP BY 1").fetchall():
-            filled, numeric, _, gaps, _ = counts
+            filled, numeric, _, _, _, gaps, _ = counts
             known = filled - gaps
             by_file[path][name] = "empty" if not known else "number" if numeric == known else "empty" if numeric else "text"
     return [by_file[path] for path in paths]
@@ -100,26 +101,34 @@ def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
         cells = [f"c{i}" for i in range(start, min(width, start + _AT_ONCE))]
         found = connection.execute(f"SELECT {', '.join(_counts(cell) for cell in cells)} FROM cells").fetchone()
         assert found is not None  # an aggregate always has a row
-        expressions += [_expression(cell, *found[5 * i : 5 * i + 5]) for i, cell in enumerate(cells)]
+        expressions += [_expression(cell, *found[7 * i : 7 * i + 7]) for i, cell in enumerate(cells)]
     return expressions
 
 
 def _counts(cell: str) -> str:
-    """Aggregates of a column: cells filled, numbers, whole numbers, words for a gap, yes or no."""
-    gaps = ", ".join(literal(gap) for gap in GAPS)
+    """Aggregates of a column: cells filled, numbers, whole numbers of up to 18 digits and of any, the longest, words for a gap, yes or no."""
+    gaps = _gap_words()
     number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
     return (
         f"count({cell}), "
         f"count_if({number} AND NOT regexp_matches({cell}, '^[+-]?0[0-9]')), "
         f"count_if(regexp_full_match({cell}, '[+-]?[0-9]{{1,18}}')), "
+        f"count_if(regexp_full_match({cell}, '[+-]?[0-9]+')), "
+        f"coalesce(max(CASE WHEN regexp_full_match({cell}, '[+-]?[0-9]+') THEN length({cell}) END), 0), "
         f"count_if({cell} IN ({gaps})), "
         f"count_if(lower({cell}) IN ('true', 'false'))"
     )
 
 
-def _expression(cell: str, filled: int, numeric: int, whole: int, gaps: int, yes_no: int) -> str:
-    if numeric and numeric == whole == filled:
+def _gap_words() -> str:
+    return ", ".join(literal(gap) for gap in GAPS)
+
+
+def _expression(cell: str, filled: int, numeric: int, short: int, whole: int, longest: int, gaps: int, yes_no: int) -> str:
+    if numeric and numeric == short == filled:
         return f"CAST({cell} AS BIGINT)"
+    if longest > _EXACT_DIGITS and numeric == whole and numeric + gaps == filled:
+        return f"CASE WHEN {cell} NOT IN ({_gap_words()}) THEN {cell} END"  # floats would take different labels for one
     if numeric and numeric + gaps == filled:
         return f"TRY_CAST({cell} AS DOUBLE)"
     if yes_no and yes_no + gaps == filled:

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from kwis.columns import EXACT
 from kwis.errors import InputError
 from kwis.io.queries import QUERY_CELLS, confine, in_time, one_select
 from kwis.table import Table, refuse_alike, table_of
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 
 _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
-_AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
+_HUGE = {"hugeint", "uhugeint", "bignum", "varint"}
+_AS_NUMBER = {"decimal"} | _HUGE
 FILE = "__kwis_file__"
 """Column that holds the file of a row while files are read."""
 _NO_VALUES = {"null", '"null"'}
@@ -97,15 +101,33 @@ def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *
     opaque: list[str] = []
     for name, kind in zip(relation.columns, relation.types, strict=True):
         _expand(name, quoted(name), kind, wanted, opaque)
+    exact = {
+        f"CAST({quoted(name)} AS DOUBLE)": quoted(name)
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+        if _is_huge(kind)
+    }
     if not wanted:
         raise InputError(f"{doing}: there is no column of numbers, text, dates or yes/no values")
     with clear_errors(doing):
         rows = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted)))
         fetched = (rows if most is None else rows.limit(most // len(wanted) + 1)).fetchnumpy()
+        huge = [i for i, (_, expression) in enumerate(wanted) if expression in exact and _beyond_floats(fetched[f"c{i}"])]
+        if huge:  # as text: floats would take different labels for one
+            fetched |= relation.project(", ".join(f"CAST({exact[wanted[i][1]]} AS VARCHAR) AS c{i}" for i in huge)).fetchnumpy()
     if most is not None and len(fetched["c0"]) * len(wanted) > most:
         raise InputError(f"`query` must give at most {most:,} cells, got more")
     table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
     return Table(columns=table.columns, blocks=table.blocks, opaque=(*table.opaque, *opaque))
+
+
+def _is_huge(kind: Any) -> bool:
+    """Whether a type holds whole numbers of more than 64 bits."""
+    return kind.id in _HUGE or (kind.id == "decimal" and dict(kind.children).get("scale") == 0)
+
+
+def _beyond_floats(values: Any) -> bool:
+    known = np.ma.compressed(values) if isinstance(values, np.ma.MaskedArray) else values
+    return bool((np.abs(known) > EXACT).any())
 
 
 def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]], opaque: list[str]) -> None:

@@ -55,7 +55,9 @@ def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:
             _add(f"{name}.{inner.name}", series.struct.field(inner.name), parts)
     elif isinstance(dtype, nw.Date | nw.Datetime):
         parts.append((name, _dates(series)))
-    elif dtype.is_integer() and not series.null_count():
+    elif dtype.is_integer() and (series.null_count() or isinstance(dtype, nw.Int128 | nw.UInt128)):
+        parts.append((name, object_array(series.to_list())))
+    elif dtype.is_integer():
         parts.append((name, series.to_numpy()))
     elif dtype.is_numeric():
         parts.append((name, _floats(series)))

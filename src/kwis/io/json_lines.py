@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kwis.columns import EXACT
 from kwis.errors import InputError
 from kwis.io.duck import FILE, listed, literal, quoted, refuse_renamed
 from kwis.io.uneven import kinds_of, uneven
@@ -48,9 +49,31 @@ def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
         connection.execute(
             f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {more}, {_OPTIONS})"
         )
+        _keep_long_integers(connection, table, f"{listed(paths)}, hive_partitioning=false, {more}")
     except duckdb.InvalidInputException:
         _refuse_broken_line(paths)
         raise
+
+
+def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, reading: str) -> None:
+    """Read columns again as text that hold whole numbers of which floats would take different ones for one."""
+    types = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {table}").fetchall() if name != FILE}
+    floats = [name for name, kind in types.items() if kind == "DOUBLE"]
+    if not floats:
+        return
+    largest = connection.execute(f"SELECT {', '.join(f'max(abs({quoted(name)}))' for name in floats)} FROM {table}").fetchall()[0]
+    long = [name for name, size in zip(floats, largest, strict=True) if size is not None and size > EXACT]
+    if not long:
+        return
+    columns = ", ".join(f"{literal(name)}: {literal('VARCHAR' if name in long else kind)}" for name, kind in types.items())
+    connection.execute(f"CREATE TEMP TABLE digits AS SELECT * FROM read_json({reading}, columns={{{columns}}})")
+    counts = ", ".join(f"count_if(NOT regexp_full_match({quoted(name)}, '-?[0-9]+'))" for name in long)
+    others = connection.execute(f"SELECT {counts} FROM digits").fetchall()[0]
+    whole = [name for name, other in zip(long, others, strict=True) if not other]
+    numbers = ", ".join(f"CAST({quoted(name)} AS DOUBLE) AS {quoted(name)}" for name in long if name not in whole)
+    if whole:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *{f' REPLACE ({numbers})' if numbers else ''} FROM digits")
+    connection.execute("DROP TABLE digits")
 
 
 def _refuse_broken_line(paths: Sequence[str]) -> None:
