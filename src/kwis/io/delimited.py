@@ -7,12 +7,13 @@ numeric if every cell is a number, empty, or one of the usual words for a gap; n
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
 from kwis.io.duck import FILE, listed, literal, quoted
+from kwis.io.limits import LINE_BYTES, opened, refuse_columns, refuse_expansion
 from kwis.io.uneven import uneven
 from kwis.table import refuse_alike
 from kwis.written import GAPS
@@ -32,9 +33,10 @@ _PROBLEMS = {
 
 def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
     """Create the view ``rows`` from CSV files of one first line; columns that differ between files are left out and come back."""
-    names, separator = _header(paths[0])
+    refuse_expansion(connection, paths)
+    names, separator = _header(connection, paths[0])
     for path in paths[1:]:
-        if _header(path)[0] != names:
+        if _header(connection, path)[0] != names:
             raise InputError(f"files must have the same columns, and those of {path!r} differ from those of {paths[0]!r}")
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     connection.execute(
@@ -60,24 +62,43 @@ def _kinds(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], names: S
     return [by_file[path] for path in paths]
 
 
-def _header(path: str) -> tuple[list[str], str]:
+def _header(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[list[str], str]:
     """Column names and separator; every name must be there once."""
-    opener = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with opener(path, "rb") as lines:  # one line alone: DuckDB finds what is wrong further down, and where
-            first = lines.readline().decode("utf-8-sig")
+        first = _first_line(connection, path).decode("utf-8-sig")
     except (UnicodeDecodeError, OSError, EOFError):
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
+    if len(first) > LINE_BYTES:
+        raise InputError(f"`source` must have lines of at most {LINE_BYTES:,} bytes, and the first of {path!r} is longer")
     if "\0" in first:
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not")
-    if "\r" in first.rstrip("\r\n"):
+    if "\r" in first.replace("\r\n", "\n").rstrip("\r\n"):
         raise InputError(f"`source` must end its lines with a line feed, and {path!r} has a carriage return within the first")
-    names, separator = max(((next(csv.reader([first], delimiter=mark), []), mark) for mark in ",;\t|"), key=lambda split: len(split[0]))
+    try:
+        splits = [(next(csv.reader(io.StringIO(first, newline=""), delimiter=mark), []), mark) for mark in ",;\t|"]
+    except csv.Error:
+        raise InputError(f"`source` must name its columns in the first line, and a name in that of {path!r} is too long") from None
+    names, separator = max(splits, key=lambda split: len(split[0]))
+    refuse_columns(len(names), path)
     if not any(name.strip() for name in names):
         raise InputError(f"`source` must name its columns in the first line, and {path!r} does not")
     names = [name.strip() or f"column{i}" for i, name in enumerate(names)]
     refuse_alike(names, f" in {path!r}")
     return names, separator
+
+
+def _first_line(connection: duckdb.DuckDBPyConnection, path: str) -> bytes:
+    """The first line, with the next ones while a quotation mark is open: DuckDB finds what is wrong further down, and where."""
+    if path.lower().endswith(".zst"):
+        lines = (
+            f"read_csv({listed([path])}, auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={{'line': 'VARCHAR'}})"
+        )
+        return str(connection.execute(f"SELECT line FROM {lines} LIMIT 1").fetchall()[0][0]).encode()
+    with opened(path) as file:
+        line = file.readline(LINE_BYTES + 1)
+        while line.count(b'"') % 2 and len(line) <= LINE_BYTES and (more := file.readline(LINE_BYTES)):
+            line += more
+    return line
 
 
 def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> None:

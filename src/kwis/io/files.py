@@ -16,6 +16,7 @@ from kwis.io.duck import FILE, clear_errors, connect, escaped, listed, literal, 
 from kwis.io.folders import FolderValue, folder_columns, matching, refuse_pipe, refuse_unreadable, unused_folders, walk
 from kwis.io.folders import note_on as note_on_folders
 from kwis.io.json_lines import create_from_json_files
+from kwis.io.limits import refuse_cells
 from kwis.io.source import Source
 from kwis.io.uneven import kinds_of, uneven
 from kwis.io.uneven import note_on as note_on_uneven
@@ -89,6 +90,8 @@ def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[
     kept = ", ".join(quoted(name) for name in own if name not in differing)
     if not kept:
         raise InputError(next(iter(differing.values())))
+    rows = connection.sql(f"SELECT count(*) FROM {_PARQUET.format(listed(paths))}").fetchall()[0][0]
+    refuse_cells(int(rows), len(own), paths)
     reading = _PARQUET.format(listed(paths)).removesuffix(")") + f", filename={literal(FILE)})"
     connection.execute(f"CREATE TEMP TABLE rows AS SELECT {kept}, {quoted(FILE)} FROM {reading}")
     return differing

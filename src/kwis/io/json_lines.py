@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,10 +9,13 @@ from typing import TYPE_CHECKING
 from kwis.columns import EXACT
 from kwis.errors import InputError
 from kwis.io.duck import FILE, listed, literal, quoted, refuse_renamed
+from kwis.io.limits import opened, refuse_cells, refuse_columns, refuse_expansion
 from kwis.io.uneven import kinds_of, uneven
 
 if TYPE_CHECKING:
     import duckdb
+
+_FEW_COLUMNS = 100  # with so many, rows of which most are empty are no matter
 
 # Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would expect one way of
 # writing them in the whole file, and kwis.columns recognises them column by column.
@@ -45,7 +47,13 @@ def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
     """Create a table from JSON files."""
     import duckdb
 
+    refuse_expansion(connection, paths)
     try:
+        width = len(connection.sql(f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})").columns)
+        refuse_columns(width, paths[0])
+        if width > _FEW_COLUMNS:
+            counted = f"SELECT count(*) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
+            refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths)
         connection.execute(
             f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {more}, {_OPTIONS})"
         )
@@ -79,13 +87,15 @@ def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, readi
 def _refuse_broken_line(paths: Sequence[str]) -> None:
     """Name the first line that is no JSON object; DuckDB's own count of lines is not to be relied on."""
     for path in paths:
-        with gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb") as lines:
+        if path.lower().endswith(".zst"):
+            continue
+        with opened(path) as lines:
             for number, line in enumerate(lines):
                 if number == 0 and line.lstrip().startswith(b"["):
                     return  # one list over several lines
                 try:
                     broken = bool(line.strip()) and not isinstance(json.loads(line), dict)
-                except ValueError:
+                except (ValueError, RecursionError):
                     broken = True
                 if broken:
                     place = f"row {number} (line {number + 1})"
