@@ -152,11 +152,11 @@ def _whole(items: Sequence[int | None]) -> Column:
     """Whole numbers; as text where no type of number holds them all exactly, as labels must not be taken for each other."""
     present = [item for item in items if item is not None]
     low, high = min(present), max(present)
-    if len(present) == len(items) and -(2**63) <= low and high < 2**63:
+    if len(present) == len(items) and low >= -(2**63) and high < 2**63:
         return Column("number", np.array(present, dtype=np.int64))
     if len(present) == len(items) and low >= 0 and high < 2**64:
         return Column("number", np.array(present, dtype=np.uint64))
-    if -EXACT <= low and high <= EXACT:
+    if low >= -EXACT and high <= EXACT:
         return Column("number", np.array([np.nan if item is None else float(item) for item in items]))
     return _text([None if item is None else str(item) for item in items])
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kwis.errors import InputError
-from kwis.io.duck import FILE, listed, literal, quoted
+from kwis.io.duck import FILE, lines_of, listed, literal, quoted
 from kwis.io.limits import LINE_BYTES, opened, refuse_columns, refuse_expansion
 from kwis.io.uneven import uneven
 from kwis.table import refuse_alike
@@ -38,10 +38,13 @@ def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str])
     for path in paths[1:]:
         if _header(connection, path)[0] != names:
             raise InputError(f"files must have the same columns, and those of {path!r} differ from those of {paths[0]!r}")
+    # A line break within a name would be taken for the one that ends every line.
+    ending = ", new_line='\\r\\n'" if any("\n" in name for name in names) and _first_line(connection, paths[0]).endswith(b"\r\n") else ""
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     connection.execute(
         f"CREATE TEMP TABLE cells AS SELECT * FROM read_csv({listed(paths)}, auto_detect=false, header=true, delim={literal(separator)}, "
-        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true, hive_partitioning=false, filename={literal(FILE)})"
+        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true, "
+        f"hive_partitioning=false, filename={literal(FILE)}{ending})"
     )
     _refuse_broken_rows(connection, len(names))
     differing = uneven(paths, _kinds(connection, paths, names), complete=False) if len(paths) > 1 else {}
@@ -90,10 +93,7 @@ def _header(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[list[str]
 def _first_line(connection: duckdb.DuckDBPyConnection, path: str) -> bytes:
     """The first line, with the next ones while a quotation mark is open: DuckDB finds what is wrong further down, and where."""
     if path.lower().endswith(".zst"):
-        lines = (
-            f"read_csv({listed([path])}, auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={{'line': 'VARCHAR'}})"
-        )
-        return str(connection.execute(f"SELECT line FROM {lines} LIMIT 1").fetchall()[0][0]).encode()
+        return str(connection.execute(f"SELECT line FROM {lines_of(path)} LIMIT 1").fetchall()[0][0]).encode()
     with opened(path) as file:
         line = file.readline(LINE_BYTES + 1)
         while line.count(b'"') % 2 and len(line) <= LINE_BYTES and (more := file.readline(LINE_BYTES)):
@@ -127,7 +127,7 @@ def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
 
 
 def _counts(cell: str) -> str:
-    """Aggregates of a column: cells filled, numbers, whole numbers of up to 18 digits and of any, the longest, words for a gap, yes or no."""
+    """Counts of a column: cells filled, numbers, whole numbers of up to 18 digits and of any, the longest, words for a gap, yes/no."""
     gaps = _gap_words()
     number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
     return (

@@ -75,6 +75,12 @@ def listed(paths: Sequence[str]) -> str:
     return "[" + ", ".join(literal(escaped(path)) for path in paths) + "]"
 
 
+def lines_of(path: str) -> str:
+    """SQL that reads the lines of a text file, compressed or not, as the column ``line``."""
+    options = "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
+    return f"read_csv({listed([path])}, {options})"
+
+
 def refuse_renamed(names: Sequence[str], own: Sequence[str], path: str) -> None:
     """Refuse a file with columns that DuckDB renamed, as their names differ in case only; ``own`` are those in the file."""
     renamed = [name for name in names if name not in own and re.fullmatch(r".+_\d+", name, re.DOTALL)]

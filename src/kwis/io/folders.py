@@ -44,7 +44,7 @@ def matching(pattern: str) -> list[str]:
     for end in range(1, len(parts)):
         above = str(Path(*parts[:end]))
         if "**" in parts[:end]:
-            for _ in walk(base_of(pattern)):  # refuses what it cannot read
+            for _ in walk(base_of(pattern) or "."):  # refuses what it cannot read
                 pass
             break
         for folder in glob.glob(above) if _WILD.search(above) else [above]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
@@ -22,7 +23,7 @@ _CHUNK = 1 << 20
 
 def opened(path: str) -> IO[bytes]:
     """A file, or what is inside a gzip."""
-    return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]  # noqa: SIM115
+    return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
 def refuse_columns(count: int, path: str) -> None:
@@ -42,17 +43,19 @@ def refuse_cells(rows: int, columns: int, paths: Sequence[str]) -> None:
 
 def refuse_expansion(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> None:
     """Refuse compressed files that expand to far more than their size; no more than that is looked at."""
-    from kwis.io.duck import listed
+    from kwis.io.duck import lines_of
 
     for path in paths:
         most = FREE_BYTES + EXPANSION * os.path.getsize(path)
         size = 0
         if path.lower().endswith(".gz"):
-            with opened(path) as file:
-                while size <= most and (chunk := file.read(_CHUNK)):
-                    size += len(chunk)
+            try:
+                with opened(path) as file:
+                    while size <= most and (chunk := file.read(_CHUNK)):
+                        size += len(chunk)
+            except (OSError, EOFError, zlib.error) as failure:
+                raise InputError(f"cannot read {path!r}: it is damaged, or no gzip: {failure}") from None
         elif path.lower().endswith(".zst"):
-            lines = f"read_csv({listed([path])}, auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={{'line': 'VARCHAR'}})"
-            size = int(connection.execute(f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines}").fetchall()[0][0])
+            size = int(connection.execute(f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines_of(path)}").fetchall()[0][0])
         if size > most:
             raise InputError(f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it first")

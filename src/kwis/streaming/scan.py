@@ -96,7 +96,9 @@ def scan_log(
     source
         Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow tables and record
         batches, where an iterator can be evaluated once; or a Dask dataframe, read by the workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, missing, query, allow_external, format
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, missing, query
+        As for :func:`kwis.read_log`.
+    allow_external, format
         As for :func:`kwis.read_log`.
     key
         Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by it, so that intervals

@@ -101,7 +101,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A row group of a Parquet file, small enough to be sent anywhere; ``said`` are columns that the names of its folders give, with their Arrow scalars."""
+    """A row group of a Parquet file, small enough to be sent anywhere; ``said`` are the columns that the names of its folders give."""
 
     path: str
     identity: str
@@ -165,7 +165,7 @@ class ParquetFiles:
 
     def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         found, offset = [], 0
-        for footer, said in itertools.zip_longest(self.footers, self.said, fillvalue=()):
+        for footer, said in zip(self.footers, self.said or [()] * len(self.footers), strict=True):
             start = 0
             for group, size in enumerate(footer.groups):
                 if size:
