@@ -33,7 +33,9 @@ Kind = Literal["number", "boolean", "text", "date"]
 Label = str | int | float | bool
 Array = np.ndarray[Any, Any]
 
-_ISO_DATE = re.compile(
+EXACT = 2**53
+"""Whole numbers up to here are exact as floats."""
+ISO_DATE = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})"
     r"((?P<time>[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)(Z|(?P<sign>[+-])(?P<hours>[01]\d|2[0-3]):?(?P<minutes>[0-5]\d)?)?)?"
 )
@@ -104,7 +106,7 @@ def column_of(array: Array) -> Column:
     hidden = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     data = np.ma.getdata(array)
     kind = data.dtype.kind
-    if kind in "OUS":
+    if kind in "OUST":
         items = data.tolist()
         return column_of_items(items if hidden is None else [None if gone else item for item, gone in zip(items, hidden, strict=True)])
     if kind == "M":
@@ -113,6 +115,8 @@ def column_of(array: Array) -> Column:
     if kind == "m":
         data = data / np.timedelta64(1, "s")
     if hidden is not None and hidden.any():
+        if kind in "iu" and _beyond_floats(data[~hidden]):
+            return _text([None if gone else str(item) for item, gone in zip(data.tolist(), hidden, strict=True)])
         data = np.where(hidden, np.nan, data)
     if kind in "iu" and data.dtype.kind in "iu":
         fits = kind == "i" or not len(data) or data.max() < 2**63
@@ -126,9 +130,8 @@ def column_of_items(items: Sequence[Any]) -> Column:
     if present and all(isinstance(item, bool | np.bool_) for item in present):
         return Column("boolean", np.array([np.nan if _absent(item) else float(item) for item in items]))
     if not present or all(isinstance(item, numbers.Real | Decimal) for item in present):
-        whole = bool(present) and all(isinstance(item, numbers.Integral) and abs(int(item)) < 2**63 for item in present)
-        if whole and len(present) == len(items):
-            return Column("number", np.array([int(item) for item in present], dtype=np.int64))
+        if present and all(_is_whole(item) for item in present):
+            return _whole([None if _absent(item) else int(item) for item in items])
         return Column("number", np.array([np.nan if _absent(item) else float(item) for item in items], dtype=np.float64))
     if all(isinstance(item, dt.date | np.datetime64) for item in present):
         return Column("date", np.array([None if _absent(item) else _moment(item) for item in items], dtype="datetime64[us]"))
@@ -139,6 +142,28 @@ def column_of_items(items: Sequence[Any]) -> Column:
     if any(isinstance(item, list | tuple | dict | set | bytearray | memoryview | np.ndarray) for item in present):
         raise TypeError("not a value of a table")
     return _text([None if _absent(item) else item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item) for item in items])
+
+
+def _is_whole(item: Any) -> bool:
+    return isinstance(item, numbers.Integral) or (isinstance(item, Decimal) and abs(item) >= EXACT and item == item.to_integral_value())
+
+
+def _whole(items: Sequence[int | None]) -> Column:
+    """Whole numbers; as text where no type of number holds them all exactly, as labels must not be taken for each other."""
+    present = [item for item in items if item is not None]
+    low, high = min(present), max(present)
+    if len(present) == len(items) and low >= -(2**63) and high < 2**63:
+        return Column("number", np.array(present, dtype=np.int64))
+    if len(present) == len(items) and low >= 0 and high < 2**64:
+        return Column("number", np.array(present, dtype=np.uint64))
+    if low >= -EXACT and high <= EXACT:
+        return Column("number", np.array([np.nan if item is None else float(item) for item in items]))
+    return _text([None if item is None else str(item) for item in items])
+
+
+def _beyond_floats(values: Array) -> bool:
+    """Whether whole numbers are too large for floats to tell apart."""
+    return bool(len(values)) and (int(values.max()) > EXACT or int(values.min()) < -EXACT)
 
 
 def _absent(item: Any) -> bool:
@@ -159,7 +184,7 @@ def _seconds(item: dt.time) -> float:
 
 def _utc(text: str) -> np.datetime64:
     """The moment of an ISO date, in UTC where it has an offset."""
-    found = _ISO_DATE.fullmatch(text)
+    found = ISO_DATE.fullmatch(text)
     assert found is not None
     moment = np.datetime64(found["day"] + (found["time"] or ""), "us")
     if found["sign"] is None:
@@ -184,7 +209,7 @@ def _sorted_text(codes: Ints, labels: Sequence[str]) -> Column:
 
 def dated(column: Column) -> Column:
     """The column as dates if it is text and every value is an ISO date; otherwise as it is."""
-    if column.kind != "text" or not column.levels or not all(_ISO_DATE.fullmatch(level) for level in column.levels):
+    if column.kind != "text" or not column.levels or not all(ISO_DATE.fullmatch(level) for level in column.levels):
         return column
     try:
         return Column("date", np.array([*map(_utc, column.levels), "NaT"], dtype="datetime64[us]")[column.values])
@@ -196,6 +221,7 @@ def joined(pieces: Sequence[Column]) -> Column | None:
     """One column of several, one after the other; None where they are of different kinds. A piece without values fits any."""
     if len(pieces) == 1:
         return pieces[0]
+    pieces = _exact(pieces)
     kinds = {piece.kind for piece in pieces if len(piece) and not piece.missing.all()} or {"number"}
     if kinds == {"number", "boolean"}:
         kinds = {"number"}
@@ -210,6 +236,28 @@ def joined(pieces: Sequence[Column]) -> Column | None:
     values = [piece.values if piece.kind in ("number", "boolean") else np.full(len(piece), np.nan) for piece in pieces]
     whole = all(part.dtype.kind in "iu" for part in values) and len({part.dtype for part in values}) > 1
     return Column(kind, np.concatenate([part.astype(np.uint64) for part in values] if whole else values))
+
+
+def _exact(pieces: Sequence[Column]) -> Sequence[Column]:
+    """Pieces of long whole numbers, all of them as text if one had to be: with gaps, or of both signs beyond 64 bits."""
+    whole = [piece.kind == "number" and piece.values.dtype.kind in "iu" for piece in pieces]
+    if not any(one and _beyond_floats(piece.values) for piece, one in zip(pieces, whole, strict=True)):
+        return pieces
+    signs = {piece.values.dtype.kind for piece, one in zip(pieces, whole, strict=True) if one and len(piece)}
+    negative = any(one and len(piece) and piece.values.min() < 0 for piece, one in zip(pieces, whole, strict=True))
+    rest = [piece for piece, one in zip(pieces, whole, strict=True) if not one and len(piece)]
+    texts = [piece for piece in rest if piece.kind == "text"]
+    if not rest and not (negative and "u" in signs):
+        return pieces
+    if not all(level.lstrip("+-").isdigit() for piece in texts for level in piece.levels):
+        return pieces
+    return [_as_text(piece) if piece.kind == "number" else piece for piece in pieces]
+
+
+def _as_text(piece: Column) -> Column:
+    if piece.values.dtype.kind in "iu":
+        return _text([str(item) for item in piece.values.tolist()])
+    return _text([None if item != item else str(int(item)) if item.is_integer() else str(item) for item in piece.values.tolist()])
 
 
 def _joined_text(pieces: Sequence[Column]) -> Column:

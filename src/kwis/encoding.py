@@ -9,6 +9,7 @@ yes/no, numbers that are only     one column of codes, compared for equality
 0 and 1, text
 number or date with gaps          the median where missing, then standardised, and a yes/no column ``<name> missing``
 text or yes/no with gaps          missing is a level like any other
+text that is nearly all numbers   refused, as :mod:`kwis.written` says, unless ``categorical`` lists the column
 text with over 1,000 levels       the 100 most frequent keep their codes, all others share one, and a warning says so
 the same in every row, or empty   dropped, and a note says so
 ================================  ====================================================================================
@@ -35,6 +36,7 @@ from kwis.errors import InputError
 from kwis.scaling import standardise
 from kwis.table import Table
 from kwis.typing import Floats, Ints
+from kwis.written import refuse_mixed
 
 MANY_LEVELS = 1_000
 KEPT_LEVELS = 100
@@ -123,6 +125,8 @@ def encode(table: Table, names: Iterable[str], categorical: Iterable[str] = ()) 
     empty: list[str] = []
     for name in names:
         column = table.column(name, "context")
+        if name not in as_labels:
+            refuse_mixed(name, column)
         made = _categorical(name, column) if _is_categorical(column, name in as_labels) else _numeric(name, column)
         pieces.extend(made)
         if not made:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Array, Column, column_of, dated, joined, object_array
+from kwis.columns import EXACT, Array, Column, column_of, dated, joined, object_array
 from kwis.errors import InputError
 from kwis.typing import Ints
 
@@ -24,11 +24,14 @@ class Table:
         Names that stand for several columns: a matrix given as one array, or a column of equally long lists.
     opaque
         Columns of types that cannot be used (maps, images), remembered so that asking for one gets a clear answer.
+    uneven
+        Columns left out because files differ in them, with the sentence that says how.
     """
 
     columns: Mapping[str, Column]
     blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opaque: tuple[str, ...] = ()
+    uneven: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -62,6 +65,8 @@ class Table:
     def _absence(self, name: object, role: str) -> str:
         if not isinstance(name, str):
             return f"`{role}` must be a column name, got {name!r}"
+        if name in self.uneven:
+            return self.uneven[name]
         if name in self.opaque:
             return f"`{role}` must name a column of numbers, text, dates or yes/no values, and `{name}` holds none of these"
         if name in self.blocks:
@@ -89,13 +94,26 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
             blocks[name] = tuple(pieces)
         for key, column in ({name: pieces} if isinstance(pieces, Column) else pieces).items():
             if key in columns:
-                raise InputError(f"column names must be unique, got {key!r} twice")
+                refuse_alike([key, key])
             columns[key] = column if piece else dated(column)
+    refuse_alike([*columns, *opaque])
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         first, other = next(iter(lengths)), next(name for name, n in lengths.items() if n != next(iter(lengths.values())))
         raise InputError(f"columns must have the same length, got {lengths[first]} for `{first}` and {lengths[other]} for `{other}`")
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
+
+
+def refuse_alike(names: Iterable[str], where: str = "") -> None:
+    """Refuse two columns of one name, and names that differ in case only: databases and people take these for the same."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.casefold())
+        if other == name:
+            raise InputError(f"column names must be unique, got {name!r} twice{where}")
+        if other is not None:
+            raise InputError(f"column names must differ in more than case, got {other!r} and {name!r}{where}")
+        seen[name.casefold()] = name
 
 
 def stacked(pieces: Sequence[Table]) -> Table:
@@ -144,7 +162,10 @@ def _pieces(name: str, values: Any) -> Column | dict[str, Column] | None:
 
 def _array(values: Any) -> Array:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        mixed = array.ndim == 1 and array.dtype.kind == "f" and isinstance(values, list | tuple)
+        # NumPy makes floats of whole numbers of both signs that 64 bits do not hold.
+        return object_array(values) if mixed and any(isinstance(item, int) and abs(item) > EXACT for item in values) else array
     except ValueError:  # lists of different lengths
         return object_array(list(values))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import kwis
@@ -58,22 +60,87 @@ def test_nothing_is_written_but_what_was_asked_for(log: Path, tmp_path: Path, mo
     assert sorted(strange) == sorted(caches)
 
 
-NOT_YET = pytest.mark.xfail(strict=True, reason="queries run with external access off, without extensions, and on read-only databases")
-
-
 @pytest.mark.parametrize(
     "query",
     [
         "SELECT * FROM log; DROP TABLE log",
         "INSTALL httpfs; SELECT * FROM log",
-        pytest.param("COPY log TO '{folder}/stolen.csv'", marks=NOT_YET),
-        pytest.param("ATTACH '{folder}/new.db' AS other; SELECT * FROM log", marks=NOT_YET),
-        pytest.param("SELECT * FROM read_text('{folder}/log.csv')", marks=NOT_YET),
-        pytest.param("EXPORT DATABASE '{folder}/stolen'", marks=NOT_YET),
+        "COPY log TO '{folder}/stolen.csv'",
+        "ATTACH '{folder}/new.db' AS other; SELECT * FROM log",
+        "SELECT * FROM read_text('{folder}/log.csv')",
+        "SELECT * FROM '{folder}/log.csv'",
+        "SELECT * FROM frame",
+        "SET enable_external_access = true",
+        "LOAD httpfs",
+        "CREATE TABLE other AS SELECT * FROM log",
+        "EXPORT DATABASE '{folder}/stolen'",
     ],
 )
 def test_a_query_reads_the_log_and_does_nothing_else(query: str, log: Path, tmp_path: Path) -> None:
+    frame = columns(60)  # noqa: F841 - what a query could take for a table
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kwis.InputError, match="`query`"):
         kwis.read_log(str(log), query=query.format(folder=tmp_path), propensity="propensity", context=CONTEXT)
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE log",
+        "WITH rows AS (SELECT 1) DELETE FROM log",
+        "INSERT INTO log SELECT * FROM log",
+        "ATTACH '{folder}/new.db' AS other",
+        "VACUUM INTO '{folder}/copy.db'",
+        "PRAGMA journal_mode = DELETE",
+        "SELECT load_extension('{folder}/code.so') FROM log",
+    ],
+)
+def test_a_query_leaves_a_database_as_it_is(kind: str, query: str, tmp_path: Path) -> None:
+    path = tmp_path / f"log.{kind}"
+    rows = list(zip(*columns(60).values(), strict=True))
+    create = (
+        f"CREATE TABLE log ({', '.join(columns(1))})" if kind == "sqlite" else f"CREATE TABLE log ({' VARCHAR, '.join(columns(1))} VARCHAR)"
+    )
+    connection = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
+    connection.execute(create)
+    connection.executemany(f"INSERT INTO log VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(kwis.InputError, match="`query`"):
+        kwis.read_log(path, query=query.format(folder=tmp_path), propensity="propensity", context=CONTEXT)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_query_on_an_open_sqlite_connection_cannot_write_and_leaves_it_able_to(log: Path) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE log (action, reward)")
+    with pytest.raises(kwis.InputError, match="`query`"):
+        kwis.read_log(connection, query="WITH x AS (SELECT 1) INSERT INTO log SELECT 1, 2")
+    connection.execute("INSERT INTO log VALUES (1, 2)")
+    assert connection.execute("SELECT count(*) FROM log").fetchone() == (1,)
+
+
+def test_a_query_of_your_own_may_reach_other_files(log: Path, tmp_path: Path) -> None:
+    query = f"SELECT * FROM read_csv('{log}')"
+    found = kwis.read_log(str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT)
+    scanned = kwis.scan_log(str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT)
+    assert found.n == scanned.read().n == 60
+
+
+@pytest.mark.parametrize("kind", ["csv", "sqlite"])
+def test_a_query_that_takes_too_long_is_stopped(kind: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwis.io.queries.QUERY_SECONDS", 0.3)
+    sqlite3.connect(tmp_path / "log.sqlite").execute("CREATE TABLE log (a)").connection.close()
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(kwis.InputError, match=r"^`query` must end within 0\.3 seconds, and was stopped$"):
+        kwis.read_log(tmp_path / f"log.{kind}", query=endless)
+
+
+def test_a_query_cannot_fill_the_memory(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwis.io.duck.QUERY_CELLS", 1000)
+    with pytest.raises(kwis.InputError, match=r"^`query` must give at most 1,000 cells, got more$"):
+        kwis.read_log(log, query="SELECT * FROM range(1000000000000)")

@@ -83,10 +83,3 @@ TEXTS = {
     "a path": "../../etc/passwd",
 }
 NO_NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "missing": None, "text": "often", "html": "<b>1</b>"}
-
-UNNAMED_IN_PYTHON = frozenset(
-    ("deep json lines", "deep dsjson", "a header of fifty thousand names", "a header of a million letters"),
-)
-"""Files that the command line refuses by name, and Python with the error of a library."""
-INEXACT: tuple[str, ...] = ("cli",)
-"""Doors through which long integers become floats."""

@@ -86,6 +86,7 @@ NoPropensity = Annotated[
 ]
 Context = Annotated[list[str] | None, _columns("--context", "What the logger could see. Default: every column without another role.")]
 Categorical = Annotated[list[str] | None, _columns("--categorical", "Context columns of numbers that are labels.")]
+Missing = Annotated[list[str] | None, _columns("--missing", "Values that stand for a gap in the context, such as unknown or -999.")]
 Actions = Annotated[list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")]
 RowWeight = Annotated[str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")]
 Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]

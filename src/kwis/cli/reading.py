@@ -30,6 +30,7 @@ class LogOptions:
     estimate_propensity: bool = False
     context: list[str] | None = None
     categorical: list[str] | None = None
+    missing: list[str] | None = None
     actions: list[str] | None = None
     row_weight: str | None = None
     group: str | None = None
@@ -76,6 +77,7 @@ class LogOptions:
             logger=self.logger,
             actions=self._actions(found),
             categorical=listed(self.categorical, table) or (),
+            missing=listed(self.missing) or (),
         )
         return assemble(found, completed(roles, found))
 
@@ -119,6 +121,7 @@ class LogOptions:
             logger=self.logger,
             actions=_labels(listed(self.actions), names.get(self.action or "action")),
             categorical=listed(self.categorical, names) or (),
+            missing=listed(self.missing) or (),
         )
 
     def _source(self) -> PropensitySource | None:

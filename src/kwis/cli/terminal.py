@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -149,12 +150,18 @@ def as_options(sentence: str) -> str:
     """What the library asks for in Python, as it is written in a shell."""
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
+    sentence = re.sub(r"pass (missing|categorical)=\[(?:'([^']*)'|\"([^\"]*)\")\]", _as_option, sentence)
     for python, shell in _IN_A_SHELL.items():
         sentence = sentence.replace(python, shell)
     return sentence
 
 
+def _as_option(found: re.Match[str]) -> str:
+    return f"pass --{found[1]} {shlex.quote(found[2] or found[3])}"
+
+
 _IN_A_SHELL = {
+    "cast it in a query, such as": "cast it in --query, such as",
     "kwis.distribution([...])": "--target distribution:a,b,c",
     "read_log(actions=[...])": "--actions a,b,c",
     "scan_log(actions=[...])": "--actions a,b,c",

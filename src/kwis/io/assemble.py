@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kwis.io.source import PropensityColumns, Roles, Source, with_usual_propensi
 from kwis.logged import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.table import Table
 from kwis.typing import Floats, Ints
+from kwis.written import without
 
 FEW_ROWS = 30
 LARGEST_REWARD = 1e100  # squares and their sums stay far from overflow
@@ -38,6 +39,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
     if not rewards:
         raise InputError("`reward` must name at least one column, got none")
+    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
@@ -62,6 +64,14 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
+
+
+def _with_gaps(table: Table, roles: Roles, taken: set[str]) -> Table:
+    """The table with the values of ``missing`` taken for gaps, in the columns that have no other role."""
+    words = [roles.missing] if isinstance(roles.missing, str) else [str(word) for word in roles.missing]
+    if not words:
+        return table
+    return replace(table, columns={name: column if name in taken else without(column, words) for name, column in table.columns.items()})
 
 
 def checked_source(given: PropensitySource | None) -> PropensitySource | None:

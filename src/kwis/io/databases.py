@@ -6,13 +6,16 @@ SQLite is read through Python's own module: DuckDB would first have to download 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kwis.columns import object_array
 from kwis.errors import InputError
-from kwis.io.duck import clear_errors, connect, first_line, query_table
-from kwis.table import Table, table_of
+from kwis.io.duck import clear_errors, connect, first_line, run_query
+from kwis.io.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
+from kwis.table import Table, refuse_alike, table_of
 
 
 def database_kind(path: str) -> str | None:
@@ -26,35 +29,53 @@ def database_kind(path: str) -> str | None:
     return "duckdb" if start[8:12] == b"DUCK" else None
 
 
-def read_database(path: str, kind: str, query: str | None) -> Table:
+def read_database(path: str, kind: str, query: str | None, allow_external: bool = False) -> Table:
     """Result of ``query`` on the database file."""
     if kind == "sqlite":
         source = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
         try:
-            return read_sqlite(source, _given(query, lambda: _sqlite_tables(source)))
+            wanted = _given(query, lambda: _sqlite_tables(source))
+            if not allow_external:
+                confine_sqlite(source)
+            return read_sqlite(source, wanted)
         finally:
             source.close()
     with clear_errors(f"cannot open {path!r}"):
         connection = connect(path)
     with connection:
-        return query_table(connection, _given(query, lambda: _duckdb_tables(connection)), "`query` failed")
+        return run_query(connection, _given(query, lambda: _duckdb_tables(connection)), confined=not allow_external)
 
 
 def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
     """Result of ``query`` on an open SQLite connection."""
     try:
-        cursor = connection.execute(query)
-        rows = cursor.fetchall()
+        with in_time(connection), _reading_only(connection):
+            one_sqlite_select(query)
+            cursor = connection.execute(query)
+            rows = cursor.fetchmany(SQLITE_CELLS // max(1, len(cursor.description or ())) + 1)
     except (sqlite3.Error, sqlite3.Warning) as failure:
         raise InputError(f"`query` failed: {first_line(failure)}") from None
-    if cursor.description is None:
-        raise InputError(f"`query` failed: `query` must be a SELECT, got {query!r}")
     names = [str(entry[0]) for entry in cursor.description]
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    if len(rows) * len(names) > SQLITE_CELLS:
+        raise InputError(f"`query` must give at most {SQLITE_CELLS:,} cells, got more")
+    refuse_alike(names)
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     return table_of([(name, object_array(list(values))) for name, values in zip(names, columns, strict=True)])
+
+
+@contextmanager
+def _reading_only(connection: sqlite3.Connection) -> Iterator[None]:
+    """Nothing is written to the databases of a connection, which is then as it was."""
+    try:
+        before = connection.execute("PRAGMA query_only").fetchone()[0]
+    except sqlite3.DatabaseError:  # a connection that is confined refuses all settings, and writing with them
+        yield
+        return
+    connection.execute("PRAGMA query_only = 1")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA query_only = {int(before)}")
 
 
 def _given(query: str | None, tables: Any) -> str:

@@ -7,15 +7,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from kwis.columns import EXACT
 from kwis.errors import InputError
-from kwis.table import Table, table_of
+from kwis.io.queries import QUERY_CELLS, confine, in_time, one_select
+from kwis.table import Table, refuse_alike, table_of
 
 if TYPE_CHECKING:
     import duckdb
 
 _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
-_AS_NUMBER = {"decimal", "hugeint", "uhugeint", "bignum", "varint"}
+_HUGE = {"hugeint", "uhugeint", "bignum", "varint"}
+_AS_NUMBER = {"decimal"} | _HUGE
+FILE = "__kwis_file__"
+"""Column that holds the file of a row while files are read."""
 _NO_VALUES = {"null", '"null"'}
 _AS_TEXT = {"enum", "uuid"}
 _AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}
@@ -58,30 +65,75 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def escaped(path: str) -> str:
+    """A path that DuckDB will not take for a pattern."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)
+
+
 def listed(paths: Sequence[str]) -> str:
     """SQL list of paths, none of which DuckDB will take for a pattern."""
-    return "[" + ", ".join(literal("".join(f"[{c}]" if c in "*?[" else c for c in path)) for path in paths) + "]"
+    return "[" + ", ".join(literal(escaped(path)) for path in paths) + "]"
 
 
-def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str) -> Table:
-    """Result of a query as a table, in its row order; nested records become columns ``outer.inner``."""
+def lines_of(path: str) -> str:
+    """SQL that reads the lines of a text file, compressed or not, as the column ``line``."""
+    options = "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
+    return f"read_csv({listed([path])}, {options})"
+
+
+def refuse_renamed(names: Sequence[str], own: Sequence[str], path: str) -> None:
+    """Refuse a file with columns that DuckDB renamed, as their names differ in case only; ``own`` are those in the file."""
+    renamed = [name for name in names if name not in own and re.fullmatch(r".+_\d+", name, re.DOTALL)]
+    if renamed:
+        base = renamed[0].rpartition("_")[0].casefold()
+        refuse_alike([name for name in own if name.casefold() == base], f" in {path!r}")
+
+
+def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bool = True) -> Table:
+    """Result of a query that somebody wrote; ``confined`` to what the connection holds."""
+    with in_time(connection), clear_errors("`query` failed"):
+        if confined:
+            confine(connection)
+        one_select(connection, query)
+        return query_table(connection, query, "`query` failed", most=QUERY_CELLS)
+
+
+def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *, most: int | None = None) -> Table:
+    """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns ``outer.inner``."""
     with clear_errors(doing):
         relation = connection.sql(query)
-    if relation is None:
-        raise InputError(f"{doing}: `query` must be a SELECT, got {query!r}")
-    twice = [name for i, name in enumerate(relation.columns) if name in relation.columns[:i]]
-    if twice:
-        raise InputError(f"column names must be unique, got {twice[0]!r} twice")
+    refuse_alike(relation.columns)
     wanted: list[tuple[str, str]] = []
     opaque: list[str] = []
     for name, kind in zip(relation.columns, relation.types, strict=True):
         _expand(name, quoted(name), kind, wanted, opaque)
+    exact = {
+        f"CAST({quoted(name)} AS DOUBLE)": quoted(name)
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+        if _is_huge(kind)
+    }
     if not wanted:
         raise InputError(f"{doing}: there is no column of numbers, text, dates or yes/no values")
     with clear_errors(doing):
-        fetched = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted))).fetchnumpy()
+        rows = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted)))
+        fetched = (rows if most is None else rows.limit(most // len(wanted) + 1)).fetchnumpy()
+        huge = [i for i, (_, expression) in enumerate(wanted) if expression in exact and _beyond_floats(fetched[f"c{i}"])]
+        if huge:  # as text: floats would take different labels for one
+            fetched |= relation.project(", ".join(f"CAST({exact[wanted[i][1]]} AS VARCHAR) AS c{i}" for i in huge)).fetchnumpy()
+    if most is not None and len(fetched["c0"]) * len(wanted) > most:
+        raise InputError(f"`query` must give at most {most:,} cells, got more")
     table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
     return Table(columns=table.columns, blocks=table.blocks, opaque=(*table.opaque, *opaque))
+
+
+def _is_huge(kind: Any) -> bool:
+    """Whether a type holds whole numbers of more than 64 bits."""
+    return kind.id in _HUGE or (kind.id == "decimal" and dict(kind.children).get("scale") == 0)
+
+
+def _beyond_floats(values: Any) -> bool:
+    known = np.ma.compressed(values) if isinstance(values, np.ma.MaskedArray) else values
+    return bool((np.abs(known) > EXACT).any())
 
 
 def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]], opaque: list[str]) -> None:
@@ -94,6 +146,8 @@ def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]]
         wanted.append((name, f"CAST({expression} AS VARCHAR)"))
     elif kind.id in _AS_SECONDS:
         wanted.append((name, f"epoch({expression})"))
+    elif kind.id in ("timestamp_ns", "timestamptz_ns", "timestamp_ns with time zone"):
+        wanted.append((name, f"make_timestamp(epoch_ns({expression}) // 1000)"))
     elif kind.id == "date" or kind.id.startswith("timestamp"):
         wanted.append((name, f"make_timestamp(epoch_us({expression}))"))  # UTC, whatever the zone of the session
     elif kind.id == "struct":

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis.columns import Column, object_array
 from kwis.errors import InputError
-from kwis.table import Table, is_single, table_of
+from kwis.table import Table, is_single, refuse_alike, table_of
 
 
 def from_arrays(arrays: Mapping[Any, Any]) -> Table:
@@ -27,9 +27,7 @@ def from_frame(source: Any, *, piece: bool = False) -> Table:
     if type(source).__name__ == "LazyFrame":
         source = source.collect()
     names = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", ()))]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"column names must be unique, got {name!r} twice")
+    refuse_alike(names)
     if hasattr(source, "set_axis") and not all(isinstance(name, str) for name in source.columns):
         source = source.set_axis(names, axis=1)  # pandas allows numbers as names
     try:
@@ -57,7 +55,9 @@ def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:
             _add(f"{name}.{inner.name}", series.struct.field(inner.name), parts)
     elif isinstance(dtype, nw.Date | nw.Datetime):
         parts.append((name, _dates(series)))
-    elif dtype.is_integer() and not series.null_count():
+    elif dtype.is_integer() and (series.null_count() or isinstance(dtype, nw.Int128 | nw.UInt128)):
+        parts.append((name, object_array(series.to_list())))
+    elif dtype.is_integer():
         parts.append((name, series.to_numpy()))
     elif dtype.is_numeric():
         parts.append((name, _floats(series)))

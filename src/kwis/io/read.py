@@ -12,8 +12,9 @@ from kwis.columns import Label
 from kwis.errors import InputError
 from kwis.io.assemble import assemble
 from kwis.io.databases import database_kind, read_database, read_sqlite
-from kwis.io.duck import query_table
+from kwis.io.duck import run_query
 from kwis.io.files import SUFFIXES, files_of, format_of, read_files
+from kwis.io.folders import base_of
 from kwis.io.frames import from_arrays, from_frame
 from kwis.io.obp import from_feedback, is_feedback
 from kwis.io.source import PropensityColumns, Roles, Source
@@ -36,8 +37,10 @@ def read_log(
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     key: str | None = None,
     query: str | None = None,
+    allow_external: bool = False,
     format: str | None = None,  # noqa: A002 - the word users look for
 ) -> LoggedBandit:
     """Read logged decisions from a table, a file or a database, check them and make arrays of them.
@@ -67,11 +70,15 @@ def read_log(
     actions
         All actions there are, if some may never have been taken.
     categorical
-        Context columns of numbers that are labels.
+        Context columns of numbers, or of text that looks like numbers, that are labels.
+    missing
+        Values that stand for a gap (``"unknown"``, ``"-999"``) in columns that are no action, reward, propensity or other role.
     key
         Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by it.
     query
         SQL to run: on a database, or on files, which it finds under the name ``log``.
+    allow_external
+        Let the query read and write other files, attach databases and load extensions. For queries that you wrote yourself.
     format
         One of csv, parquet, json, dsjson, duckdb, sqlite and obp, where the name of the file does not tell.
     """
@@ -86,10 +93,11 @@ def read_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        missing=missing,
         propensity_source=propensity_source,
         key=key,
     )
-    found = read_source(source, query, format)
+    found = read_source(source, query, format, allow_external)
     return assemble(found, completed(given, found))
 
 
@@ -99,16 +107,16 @@ def completed(given: Roles, found: Source) -> Roles:
     return replace(given, **own)
 
 
-def read_source(source: Any, query: str | None = None, kind: str | None = None) -> Source:
+def read_source(source: Any, query: str | None = None, kind: str | None = None, allow_external: bool = False) -> Source:
     """The table behind a source, in the format named or else recognised."""
     if kind is not None and kind not in FORMATS:
         raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {kind!r}")
     if isinstance(source, str | os.PathLike):
-        return _read_path(os.fspath(source), query, kind)
+        return _read_path(os.fspath(source), query, kind, allow_external)
     if isinstance(source, sqlite3.Connection):
         return Source(table=read_sqlite(source, _needed(query)))
     if type(source).__name__ == "DuckDBPyConnection":
-        return Source(table=query_table(source, _needed(query), "`query` failed"))
+        return Source(table=run_query(source, _needed(query), confined=False))
     if query is not None:
         raise InputError(f"`query` must go with a file or a database, got a source of type {type(source).__name__}")
     if isinstance(source, Mapping):
@@ -116,10 +124,10 @@ def read_source(source: Any, query: str | None = None, kind: str | None = None) 
     return Source(table=from_frame(source))
 
 
-def _read_path(path: str, query: str | None, said: str | None) -> Source:
+def _read_path(path: str, query: str | None, said: str | None, allow_external: bool) -> Source:
     database = said if said in ("duckdb", "sqlite") else database_kind(path)
     if database is not None and said in (None, "duckdb", "sqlite"):
-        return Source(table=read_database(path, database, query))
+        return Source(table=read_database(path, database, query, allow_external))
     paths = files_of(path)
     kinds = {said or format_of(name) for name in paths}
     if len(kinds) > 1:
@@ -134,7 +142,7 @@ def _read_path(path: str, query: str | None, said: str | None) -> Source:
         if query is not None:
             raise InputError("`query` must go with a table or a database, got dsjson")
         return read_dsjson(paths)
-    return Source(table=read_files(paths, kind, query))
+    return read_files(paths, kind, query, base=base_of(path), allow_external=allow_external)
 
 
 def _needed(query: str | None) -> str:

@@ -30,6 +30,7 @@ class Roles:
     logger: str | None = None
     actions: Sequence[Label] | None = None
     categorical: str | Sequence[str] = ()
+    missing: str | Sequence[str] = ()
     propensity_source: PropensitySource | None = None
     key: str | None = None
 

@@ -16,6 +16,7 @@ import numpy as np
 from kwis.errors import InputError
 from kwis.io.files import files_of, format_of
 from kwis.large.arrow import Kind, alike, kind_of
+from kwis.table import refuse_alike
 from kwis.typing import Floats
 
 _FEWEST, _MOST, _BLOCKS = 8192, 1 << 18, 32  # rows of a block, and how many blocks a log is cut into between these limits
@@ -209,6 +210,7 @@ class Footer:
 
         with _reading(path), parquet.ParquetFile(path) as file:
             groups = tuple(file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups))
+            refuse_alike([column.name for column in file.schema_arrow], f" in {path!r}")
             return cls(path, groups, tuple((column.name, column.type) for column in file.schema_arrow))
 
 

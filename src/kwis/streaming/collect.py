@@ -19,6 +19,7 @@ from kwis.io.frames import from_frame
 from kwis.io.read import completed, read_source
 from kwis.io.source import Roles
 from kwis.io.source import Source as TableSource
+from kwis.io.uneven import note_on
 from kwis.large.estimate import runner_of
 from kwis.large.runner import Progress, Runner, Threads
 from kwis.logged import LoggedBandit
@@ -73,7 +74,7 @@ def _fits(rows: int, columns: int) -> bool:
 
 def _whole(source: Whole, runner: Runner) -> TableSource:
     """A path is read where the runner works, anything else here."""
-    arguments = (source.given, source.query, source.format)
+    arguments = (source.given, source.query, source.format, source.allow_external)
     found: TableSource = runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
     return found
 
@@ -85,8 +86,7 @@ def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, 
     shared = source.shared()
     uneven = [name for name in source.types if name not in shared]
     source.check([name for name in _named(roles) if name in uneven])
-    listed = ", ".join(f"`{name}`" for name in uneven)
-    return shared, (f"not in every file, or not of one type, and left out: {listed}",) if uneven else ()
+    return shared, (*source.notes, *note_on(uneven))
 
 
 def _named(roles: Roles) -> Iterable[str]:

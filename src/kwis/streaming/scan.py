@@ -27,6 +27,7 @@ class Whole:
     given: Any
     query: str | None = None
     format: str | None = None
+    allow_external: bool = False
 
     @property
     def is_path(self) -> bool:
@@ -79,8 +80,10 @@ def scan_log(
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
     categorical: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
     key: str | None = None,
     query: str | None = None,
+    allow_external: bool = False,
     format: str | None = None,  # noqa: A002 - the word users look for
 ) -> ScannedLog:
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than memory.
@@ -93,7 +96,9 @@ def scan_log(
     source
         Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow tables and record
         batches, where an iterator can be evaluated once; or a Dask dataframe, read by the workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, query, format
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, missing, query
+        As for :func:`kwis.read_log`.
+    allow_external, format
         As for :func:`kwis.read_log`.
     key
         Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by it, so that intervals
@@ -111,25 +116,30 @@ def scan_log(
         logger=logger,
         actions=actions,
         categorical=categorical,
+        missing=missing,
         propensity_source=checked_source(propensity_source),
         key=key,
     )
-    return ScannedLog(source=_opened(source, query, format), roles=roles)
+    return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles)
 
 
-def _opened(source: Any, query: str | None, kind: str | None) -> Source | Whole:
+def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Source | Whole:
     """Where rows come from: in batches where that is possible."""
     if hasattr(source, "to_delayed") and query is None:
         return DaskFrame(source)
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         plain = query is None and kind in (None, "parquet") and database_kind(path) is None and find_spec("pyarrow") is not None
-        return ParquetFiles.of(path) if plain and all(format_of(file) == "parquet" for file in files_of(path)) else Whole(path, query, kind)
+        return (
+            ParquetFiles.of(path)
+            if plain and all(format_of(file) == "parquet" for file in files_of(path))
+            else Whole(path, query, kind, external)
+        )
     if query is None and kind is None and isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source):
         return ParquetFiles.of(source)
     if query is None and kind is None and _is_batches(source):
         return ArrowData.of(source)
-    return Whole(source, query, kind)
+    return Whole(source, query, kind, external)
 
 
 def _is_batches(source: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
 from kwis.io.duck import first_line
+from kwis.io.folders import base_of, folder_columns, note_on, unused_folders
 from kwis.large.arrow import kind_of
 from kwis.large.runner import Runner
 from kwis.large.source import Footer, parquet_files, same_kinds
@@ -100,13 +101,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A row group of a Parquet file, small enough to be sent anywhere."""
+    """A row group of a Parquet file, small enough to be sent anywhere; ``said`` are the columns that the names of its folders give."""
 
     path: str
     identity: str
     group: int
     start: int
     offset: int
+    said: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class ParquetFiles:
 
     footers: tuple[Footer, ...]
     folder: str
+    said: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: Any) -> ParquetFiles:
@@ -124,7 +128,15 @@ class ParquetFiles:
         _refuse_repeated(paths)
         single = isinstance(source, str | Path) and Path(source).is_dir()
         folder = os.path.abspath(source) if single else os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
-        return cls(tuple(Footer.of(path) for path in paths), folder)
+        footers = tuple(Footer.of(path) for path in paths)
+        columns = folder_columns(paths, base_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else folder)
+        unused = unused_folders(columns, {name for footer in footers for name in footer.names})
+        used = {name: _arrow(values) for name, values in columns.items() if name not in unused}
+        said = tuple(tuple((name, values[i]) for name, values in used.items()) for i in range(len(paths)))
+        whole = (
+            replace(one, types=(*one.types, *((name, value.type) for name, value in more))) for one, more in zip(footers, said, strict=True)
+        )
+        return cls(tuple(whole), folder, said, note_on(unused))
 
     @property
     def types(self) -> dict[str, Any]:
@@ -153,11 +165,11 @@ class ParquetFiles:
 
     def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         found, offset = [], 0
-        for footer in self.footers:
+        for footer, said in zip(self.footers, self.said or [()] * len(self.footers), strict=True):
             start = 0
             for group, size in enumerate(footer.groups):
                 if size:
-                    found.append(Part(footer.path, self._identity(footer.path), group, start, offset + start))
+                    found.append(Part(footer.path, self._identity(footer.path), group, start, offset + start, said))
                 start += size
             offset += start
         return found
@@ -199,16 +211,35 @@ def read_part(part: Part, columns: Sequence[str]) -> Iterator[Batch]:
     from pyarrow import Table, parquet
 
     done = 0
+    said = dict(part.said)
+    own = [name for name in columns if name not in said]
     with readable(part.path), parquet.ParquetFile(part.path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=list(columns), use_threads=False):
+        for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=own, use_threads=False):
             yield Batch(
-                table=Table.from_batches([batch]),
+                table=_with_said(Table.from_batches([batch]), said, columns),
                 identity=part.identity,
                 place=part.path,
                 start=part.start + done,
                 offset=part.offset + done,
             )
             done += batch.num_rows
+
+
+def _with_said(table: Any, said: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    """The columns in order, those that names of folders give among them."""
+    if not said:
+        return table
+    import pyarrow as pa
+
+    rows = table.num_rows
+    return pa.table({name: pa.repeat(said[name], rows) if name in said else table.column(name) for name in columns})
+
+
+def _arrow(values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    array = pa.array(values)
+    return pa.array(values, pa.string()) if pa.types.is_null(array.type) else array
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,91 @@
+"""What a query may do: select rows of the log or database that it is given, within limits on memory and time, and nothing else.
+
+Limits hold in databases and connections that kwis opens itself. On a connection that somebody hands over, settings and what it
+may reach are theirs; there the query must still be a single SELECT and keep to the time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kwis.errors import InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+QUERY_SECONDS = 600.0
+QUERY_MEMORY = "60%"  # of the machine's
+QUERY_CELLS = 500_000_000  # of the result: 4 GB of numbers
+SQLITE_CELLS = 50_000_000  # each is a Python object of some 60 bytes
+_LIMITS = (
+    "SET python_enable_replacements=false",  # names in a query are tables, never variables of the program around it
+    "SET autoinstall_known_extensions=false",
+    "SET autoload_known_extensions=false",
+    "SET allow_community_extensions=false",
+    "SET temp_directory=''",
+    f"SET memory_limit='{QUERY_MEMORY}'",
+    "SET enable_external_access=false",
+    "SET lock_configuration=true",
+)
+_SQLITE_ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION)
+
+
+def confine(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take away everything from a connection but what it holds already; this cannot be undone."""
+    for limit in _LIMITS:
+        connection.execute(limit)
+
+
+def one_select(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Refuse anything but a single statement that selects rows."""
+    import duckdb
+
+    statements = connection.extract_statements(query)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError(_no_select(query))
+
+
+def confine_sqlite(connection: sqlite3.Connection) -> None:
+    """Refuse whatever is no reading of tables: other databases, settings, writing, loading of extensions."""
+
+    def allowed(action: int, _: Any, name: Any, *__: Any) -> int:
+        harmless = action in _SQLITE_ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and name == "load_extension")
+        return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
+
+    connection.set_authorizer(allowed)
+
+
+def one_sqlite_select(query: str) -> None:
+    """The same for SQLite, which runs one statement at a time; what comes after WITH can write to a connection that allows it."""
+    if not query.lstrip("( \t\r\n").upper().startswith(("SELECT", "WITH", "VALUES")):
+        raise InputError(_no_select(query))
+
+
+def _no_select(query: str) -> str:
+    return f"`query` must be a SELECT, and only one, got {query!r}"
+
+
+@contextmanager
+def in_time(connection: Any) -> Iterator[None]:
+    """Interrupt what a connection of either kind does once it has taken too long."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        connection.interrupt()
+
+    timer = threading.Timer(QUERY_SECONDS, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if late.is_set():
+            raise InputError(f"`query` must end within {QUERY_SECONDS:g} seconds, and was stopped") from None
+        raise
+    finally:
+        timer.cancel()

@@ -1,0 +1,96 @@
+"""Text among numbers: refused with its row and the ways out, each of which works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.errors import InputError
+from tests.cli.example import columns, run_with, write_csv
+
+N = 300
+ROLES: dict[str, Any] = {"propensity": "propensity", "context": ["age", "country"]}
+
+
+def table(**changed: Any) -> dict[str, Any]:
+    return {**columns(N), **changed}
+
+
+def ages(odd: object, row: int = 17) -> list[Any]:
+    return [odd if i == row else age for i, age in enumerate(columns(N)["age"])]
+
+
+def test_a_word_among_numbers_is_refused_with_its_row_and_the_ways_out(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", table(age=ages("unknown")))
+    with pytest.raises(InputError) as refused:
+        kwis.read_log(path, **ROLES)
+    assert str(refused.value) == (
+        "`age` (context) must hold numbers in every row, as it does in nearly all, got 'unknown' at row 17; "
+        "pass missing=['unknown'] if it stands for a gap, cast it in a query, such as TRY_CAST(age AS DOUBLE), "
+        "or pass categorical=['age'] if these are labels"
+    )
+
+
+def test_each_way_out_works(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", table(age=ages("unknown")))
+    gap = kwis.read_log(write_csv(tmp_path / "gap.csv", table(age=ages(""))), **ROLES)
+    named = kwis.read_log(path, **ROLES, missing="unknown")
+    cast = kwis.read_log(path, **ROLES, query="SELECT * REPLACE (TRY_CAST(age AS DOUBLE) AS age) FROM log")
+    np.testing.assert_array_equal(named.encoding.context, gap.encoding.context)
+    np.testing.assert_array_equal(cast.encoding.context, gap.encoding.context)
+    labels = kwis.read_log(path, **ROLES, categorical=["age"])
+    assert labels.encoding.features[0].kind == "category"
+
+
+def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_csv(tmp_path / "log.csv", table(age=ages("not known")))
+    options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
+    ended = run_with(capsys)("evaluate", path, *options)
+    assert ended.code == 2
+    assert "pass --missing 'not known' if it stands for a gap, cast it in --query, such as TRY_CAST(age AS DOUBLE)" in ended.err
+    assert "or pass --categorical age if" in ended.err
+    assert run_with(capsys)("evaluate", path, *options, "--missing", "not known").code == 0
+
+
+@pytest.mark.parametrize("write", ["{},5", "1,{:03}", "${}", "{} €", "{}%"])
+def test_columns_written_with_commas_and_currencies_are_refused(write: str) -> None:
+    with pytest.raises(InputError, match=r"^`age` \(context\) must hold plain numbers in every row, got '"):
+        kwis.read_log(table(age=[write.format(age) for age in columns(N)["age"]]), **ROLES)
+
+
+def test_numbers_stored_as_text_are_asked_about_and_a_few_codes_are_not() -> None:
+    with pytest.raises(InputError, match=r"^`age` \(context\) must hold numbers as numbers"):
+        kwis.read_log(table(age=[str(age) for age in columns(N)["age"]]), **ROLES)
+    kwis.read_log(table(age=[str(age % 5) for age in columns(N)["age"]]), **ROLES)
+
+
+def test_many_words_among_many_numbers_are_refused_too() -> None:
+    with pytest.raises(InputError, match="got 'unknown' at row 0 and 99 more like it"):
+        kwis.read_log(table(age=["unknown" if i % 3 == 0 else str(age) for i, age in enumerate(columns(N)["age"])]), **ROLES)
+
+
+def test_a_word_among_dates_is_refused() -> None:
+    days = [f"2024-01-{1 + i % 28:02}" for i in range(N)]
+    with pytest.raises(InputError, match=r"must hold dates in every row, .* got 'unknown' at row 3"):
+        kwis.read_log(table(age=["unknown" if i == 3 else day for i, day in enumerate(days)]), **ROLES)
+
+
+@pytest.mark.parametrize("labels", [["0", "1", "unknown"], ["A1", "B2", "7"], ["01", "02", "13"], ["18-25", "26-40", "41"]])
+def test_labels_stay_labels(labels: list[str]) -> None:
+    log = kwis.read_log(table(age=[labels[i % 3] for i in range(N)]), **ROLES)
+    assert log.encoding.features[0].levels == tuple(labels if labels[2] != "7" else ["7", "A1", "B2"])
+
+
+def test_numbers_can_stand_for_gaps(tmp_path: Path) -> None:
+    log = kwis.read_log(table(age=ages(-999)), **ROLES, missing=["-999"])
+    assert [feature.name for feature in log.encoding.features[:2]] == ["age", "age missing"]
+
+
+def test_roles_keep_their_labels_whatever_is_missing() -> None:
+    log = kwis.read_log(table(), **ROLES, missing=["push", "0"])
+    assert "push" in log.action_names
+    assert log.reward.min() == 0
