@@ -72,7 +72,7 @@ def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
 
 
 def many_levels(n: int = 1300, seed: int = 2) -> Any:
-    """More labels than are told apart, and text that is dates only at first."""
+    """More labels than are told apart, and labels most of which look like dates."""
     rng = np.random.default_rng(seed)
     action = rng.integers(0, 3, n)
     words = np.array([f"2024-01-{1 + number % 28:02}" for number in range(n)], dtype=object)

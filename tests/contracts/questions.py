@@ -106,5 +106,5 @@ QUESTIONS: dict[str, Question] = {
     ),
     "yes or no": Question({}, lambda: kwis.chosen("choice"), {"estimators": SOME}, switch),
     "yes or no, 0 or 1": Question({}, lambda: kwis.chosen("choice"), {"estimators": ["wis"]}, lambda: switch(numbers=True)),
-    "more labels than are told apart": Question({}, lambda: "p_new", {"estimators": ["wis"]}, many_levels),
+    "more labels than are told apart": Question({"categorical": ["seen"]}, lambda: "p_new", {"estimators": ["wis"]}, many_levels),
 }

@@ -39,7 +39,7 @@ def test_corrupt_gzip(run: Run, log: Path, tmp_path: Path) -> None:
 def test_deep_json(name: str, run: Run, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text('{"a":' * 20_000 + "1" + "}" * 20_000 + "\n")
-    assert bad(run, path).startswith(f"cannot read {str(path)!r}: ")
+    assert repr(str(path)) in bad(run, path)
 
 
 @pytest.mark.parametrize("header", [",".join(f"c{i}" for i in range(50_000)), "x" * 1_000_000])
