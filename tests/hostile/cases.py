@@ -32,8 +32,6 @@ class Case:
         Or else the bytes of a file and its name, which Python and the command line read.
     refused
         Part of the sentence that refuses it; None: its value by WIS is that of ``truth``.
-    fails
-        Doors that do not do so yet, with the rule that they break.
     """
 
     name: str
@@ -44,7 +42,6 @@ class Case:
     target: str = "p_new"
     refused: str | None = None
     truth: dict[str, list[Any]] = field(default_factory=lambda: SOUND)
-    fails: dict[str, str] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
