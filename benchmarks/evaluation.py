@@ -8,9 +8,9 @@ import kwis
 from benchmarks import data, yardstick
 from benchmarks.cached import CachedDistances
 from benchmarks.harness import Check, Line, Settings, Timed, interleaved
-from kwis.smoothing import cross_validation
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.held_out import Folds
+from kwis.kernel import cross_validation
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.held_out import Folds
 
 BANDWIDTH = 2.0
 

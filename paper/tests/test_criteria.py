@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.smoothing import kernel_products
+from kwis.kernel import kernel_products
 from kwis_paper.beyond.columns import CRITERIA
 from kwis_paper.beyond.criteria import choose_bandwidth, estimate_path
 from paper.tests import criteria_twin as twin

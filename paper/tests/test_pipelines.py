@@ -11,8 +11,8 @@ import kwis
 from kwis import DirectMethod, DoublyRobust, KernelWIS, PredictedSample, WeightedSample
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.intervals.student import model_error
-from kwis.propensity.repair import fit_repair
-from kwis.propensity.repair_logged import fit_repair_logged
+from kwis.models.propensity.repair import fit_repair
+from kwis.models.propensity.repair_logged import fit_repair_logged
 from kwis_paper import archive
 from kwis_paper.beyond import rule
 from kwis_paper.beyond.averaged import held_out_errors, shares

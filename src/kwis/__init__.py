@@ -10,45 +10,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
-    from kwis.crossfit import cross_fit
-    from kwis.diagnostics import propensity_report
+    from kwis.checks import propensity_report
+    from kwis.data.log import LoggedBandit
+    from kwis.data.read.read_log import read_log
+    from kwis.data.sample_log import sample_log
+    from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
     from kwis.evaluation import Evaluation
-    from kwis.evaluation.evaluate import evaluate
+    from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, LogarithmicSmoothing, StudentInterval, difference
-    from kwis.io.read import read_log
-    from kwis.kernels import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
-    from kwis.logged import LoggedBandit
-    from kwis.outcome import PredictedSample, predict_rewards
-    from kwis.policies import chosen, distribution, probability, trained_elsewhere
-    from kwis.propensity import check_propensities, estimate_propensities, repair_propensities
+    from kwis.kernel.profiles import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
+    from kwis.models.crossfit import cross_fit
+    from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
+    from kwis.models.reward import PredictedSample, predict_rewards
+    from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
-    from kwis.sample_data import sample_log
-    from kwis.scaling import Scaling, standardise
+    from kwis.sample import WeightedSample
     from kwis.streaming.scan import ScannedLog, scan_log
-    from kwis.weights import WeightedSample
 
 _HOMES = {
-    "kwis.io.read": ("read_log",),
+    "kwis.data.read.read_log": ("read_log",),
     "kwis.streaming.scan": ("scan_log", "ScannedLog"),
-    "kwis.logged": ("LoggedBandit",),
-    "kwis.sample_data": ("sample_log",),
-    "kwis.policies": ("probability", "chosen", "distribution", "trained_elsewhere"),
-    "kwis.crossfit": ("cross_fit",),
-    "kwis.evaluation.evaluate": ("evaluate",),
+    "kwis.data.log": ("LoggedBandit",),
+    "kwis.data.sample_log": ("sample_log",),
+    "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.models.crossfit": ("cross_fit",),
+    "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation": ("Evaluation",),
-    "kwis.diagnostics": ("propensity_report",),
-    "kwis.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
-    "kwis.weights": ("WeightedSample",),
-    "kwis.scaling": ("standardise", "Scaling"),
+    "kwis.checks": ("propensity_report",),
+    "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
+    "kwis.sample": ("WeightedSample",),
+    "kwis.data.scaling": ("standardise", "Scaling"),
     "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
-    "kwis.outcome": ("PredictedSample", "predict_rewards"),
+    "kwis.models.reward": ("PredictedSample", "predict_rewards"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": ("Bootstrap", "InfluenceInterval", "StudentInterval", "EmpiricalBernstein", "LogarithmicSmoothing", "difference"),
-    "kwis.kernels": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
+    "kwis.kernel.profiles": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }

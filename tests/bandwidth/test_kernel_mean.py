@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import kwis
+from tests.kernel.samples import ALL_KERNELS, sample
 from tests.reference import kernel_regression as twin
-from tests.smoothing.samples import ALL_KERNELS, sample
 
 BANDWIDTHS = {"shared": 0.8, "each": np.array([0.5, 0.9, 1.3]), "tiny": 1e-200, "dropped": np.array([0.7, np.inf, 0.6]), "infinite": np.inf}
 every_bandwidth = pytest.mark.parametrize("bandwidth", BANDWIDTHS.values(), ids=BANDWIDTHS)

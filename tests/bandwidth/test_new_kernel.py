@@ -5,8 +5,8 @@ import pytest
 
 import kwis
 from tests.bandwidth.datasets import dataset
+from tests.kernel.samples import gradient_error
 from tests.reference import kernel_regression as twin
-from tests.smoothing.samples import gradient_error
 
 CAUCHY = kwis.Kernel("cauchy", log_profile=lambda q: -np.log1p(q), slope=lambda q: -1 / (1 + q))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import kwis
-from kwis.kernels import KERNELS
+from kwis.kernel.profiles import KERNELS
 
 # Kernels are compared after a change of units, so the edge of a compact one could fall on either side of a row.
 SMOOTH = st.sampled_from([kernel for kernel in KERNELS.values() if not kernel.compact])

@@ -5,7 +5,7 @@ import pytest
 
 import kwis
 from tests.bandwidth.datasets import KINDS, dataset
-from tests.smoothing.samples import CAUCHY
+from tests.kernel.samples import CAUCHY
 
 
 def columns_of(context, weight, seed=0):

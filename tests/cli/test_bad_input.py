@@ -214,7 +214,7 @@ def test_a_report_in_a_read_only_folder_is_refused_before_the_work(
             pytest.skip("an administrator can write to every folder here")
     else:
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    monkeypatch.setattr("kwis.io.read.read_source", lambda *_: pytest.fail("the log was read first"))
+    monkeypatch.setattr("kwis.data.read.read_log.read_source", lambda *_: pytest.fail("the log was read first"))
     ended = run("evaluate", log, *BASIC, "--report", folder / "report.html")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert ended.err.startswith(f"error: `report` must be in a place that can be written to, got {str(folder / 'report.html')!r}")
@@ -286,7 +286,7 @@ def test_an_unforeseen_error_is_no_traceback_and_no_gate(run: Run, log: Path, mo
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("kwis.io.read.read_source", broken)
+    monkeypatch.setattr("kwis.data.read.read_log.read_source", broken)
     ended = run("evaluate", log, *BASIC)
     assert ended == Ended(3, "", f"error: unforeseen RuntimeError: two lines; {REPORT_IT}\n")
     monkeypatch.setenv("KWIS_TRACEBACK", "1")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import kwis
 from kwis.cli.main import main
 from kwis.errors import KwisError, KwisWarning
-from kwis.targets import resolve_targets
+from kwis.policy.target import resolve_targets
 from tests.cli.example import columns, write_csv
 
 THOROUGH = settings(

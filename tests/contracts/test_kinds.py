@@ -13,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 import kwis
-from kwis.columns import Column, joined
-from kwis.table import Table, stacked, table_of
+from kwis.data.columns import Column, joined
+from kwis.data.table import Table, stacked, table_of
 
 N = 40
 DAYS = [dt.datetime(2024, 1, 1 + i % 20, 3, 4, 5) for i in range(N)]

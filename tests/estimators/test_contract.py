@@ -7,8 +7,8 @@ import pytest
 
 import kwis
 from kwis.estimators import Difference, PairedSample
-from kwis.estimators.influence import resampled_errors
 from kwis.estimators.resampling import copies, resamples_by_taking
+from kwis.stats.influence import resampled_errors
 from tests.estimators.catalogue import CASES, ESTIMATORS, NORMALISED, label, some_sample
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=label)

@@ -8,8 +8,8 @@ import pytest
 
 import kwis
 from kwis.estimators import Difference, PairedSample
-from kwis.estimators.influence import resampled_errors
 from kwis.estimators.resampling import copies, resamples_by_taking
+from kwis.stats.influence import resampled_errors
 from tests.estimators.catalogue import some_sample
 from tests.reference import doubly_robust as twin
 from tests.reference.estimators import numerical_influence

@@ -11,9 +11,9 @@ import kwis
 from kwis.estimators import kernel_wis, precision, sampled
 from kwis.estimators.sampled import SampledWeights
 from kwis.estimators.together import Job, estimates_together, reweighted_together
-from kwis.smoothing import points_of
-from kwis.smoothing.sampling import priority
-from kwis.smoothing.threads import engine
+from kwis.kernel import points_of
+from kwis.kernel.sampling import priority
+from kwis.runtime.threads import engine
 from tests.reference import sampled_neighbours as twin
 
 

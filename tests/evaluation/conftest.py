@@ -8,7 +8,7 @@ ROWS = 400
 
 
 @pytest.fixture(scope="session")
-def sample() -> kwis.sample_data.SampleLog:
+def sample() -> kwis.data.sample_log.SampleLog:
     return kwis.sample_log(ROWS, rng=3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.copies import copies
+from kwis.data.copies import copies
 from kwis.evaluation.caveats import rare
 
 N = 600

@@ -9,9 +9,9 @@ import pytest
 
 from kwis.cli.gate import Gate, Of
 from kwis.evaluation.claims import judged_together, stretched
-from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.words import gain
 from kwis.report.summary import page_of
+from kwis.result.records import LOGGING_POLICY
+from kwis.result.words import gain
 from kwis.results import Interval
 
 

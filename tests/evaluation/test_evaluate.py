@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 import kwis
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.evaluation import LOGGING_POLICY
-from kwis.policies import weigh
-from kwis.targets import resolve_target
+from kwis.policy.discrete import weigh
+from kwis.policy.target import resolve_target
 
 WEIGHTED = ("vis", "truncated-vis", "wis", "state-wis", "normalised-state-wis", "kernel-wis", "normalised-kernel-wis")
 MODELLED = ("direct-method", "doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis")

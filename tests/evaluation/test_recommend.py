@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import kwis
-from kwis.diagnostics import MeanTest, PropensityReport
+from kwis.checks import MeanTest, PropensityReport
 from kwis.evaluation import Change
 from kwis.evaluation.recommend import MOST_ISOLATION, disagreement, pick, recommended
-from kwis.propensity import Finding, PropensityCheck
+from kwis.models.propensity import Finding, PropensityCheck
 
 NAMES = (
     "vis",

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.estimators.influence import standard_error
+from kwis.evaluation.mend import mend
 from kwis.evaluation.recommend import pick
-from kwis.evaluation.repair import mend
-from kwis.policies import weigh
-from kwis.propensity import repair_propensities
-from kwis.targets import resolve_targets
-from tests.diagnostics.logs import simulated, tilted
-from tests.propensity.test_repair import drawn, softmax
+from kwis.models.propensity import repair_propensities
+from kwis.policy.discrete import weigh
+from kwis.policy.target import resolve_targets
+from kwis.stats.influence import standard_error
+from tests.checks.logs import simulated, tilted
+from tests.models.propensity.test_repair import drawn, softmax
 
 FAST = {"estimators": ["wis", "normalised-kernel-wis"], "interval": kwis.InfluenceInterval()}
 

@@ -8,8 +8,8 @@ import pytest
 import kwis
 from kwis.evaluation import LOGGING_POLICY
 from kwis.evaluation.split import splits_by
-from kwis.policies import weigh
-from kwis.targets import resolve_target
+from kwis.policy.discrete import weigh
+from kwis.policy.target import resolve_target
 
 
 def test_segments_hold_the_recommended_estimate_of_their_rows(evaluation, log):
@@ -99,6 +99,6 @@ def test_weights_that_are_bounded_on_the_whole_log_have_no_tail_in_a_segment():
     found = kwis.evaluate(log, target, by="place", estimators=["wis"], repair="never")
     (weights,) = found.weights.values()
     places = [segment.values[0] for segment in found.segments[0].segments]
-    assert max(kwis.diagnostics.pareto_k(weights[log["place"] == place]) for place in places) > 0.7
+    assert max(kwis.checks.pareto_k(weights[log["place"] == place]) for place in places) > 0.7
     reasons = [reason for segment in found.segments[0].segments for row in segment.rows for reason in row.verdict.reasons]
     assert not any("heavy tail" in reason for reason in reasons)

@@ -30,8 +30,8 @@ def test_large_logs_take_quicker_roads_and_say_so(sample, small_limits):
 
 
 def test_selection_uses_the_seeded_subset_and_the_estimate_all_rows(sample, small_limits):
-    from kwis.policies import weigh
-    from kwis.targets import resolve_target
+    from kwis.policy.discrete import weigh
+    from kwis.policy.target import resolve_target
 
     log = sample.read(reward="click")
     found = kwis.evaluate(log, "p_new", estimators=["normalised-kernel-wis"], rng=5)

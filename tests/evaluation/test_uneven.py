@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.uneven import held_out_gains, worthwhile
+from kwis.evaluation.thinned import held_out_gains, worthwhile
 
 ESTIMATOR = kwis.KernelWIS(rng=3, normalised=True)
 

@@ -133,7 +133,7 @@ def test_a_query_of_your_own_may_reach_other_files(log: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("kind", ["csv", "sqlite"])
 def test_a_query_that_takes_too_long_is_stopped(kind: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwis.io.queries.QUERY_SECONDS", 0.3)
+    monkeypatch.setattr("kwis.data.read.queries.QUERY_SECONDS", 0.3)
     sqlite3.connect(tmp_path / "log.sqlite").execute("CREATE TABLE log (a)").connection.close()
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(kwis.InputError, match=r"^`query` must end within 0\.3 seconds, and was stopped$"):
@@ -141,6 +141,6 @@ def test_a_query_that_takes_too_long_is_stopped(kind: str, log: Path, tmp_path: 
 
 
 def test_a_query_cannot_fill_the_memory(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwis.io.duck.QUERY_CELLS", 1000)
+    monkeypatch.setattr("kwis.data.read.duck.QUERY_CELLS", 1000)
     with pytest.raises(kwis.InputError, match=r"^`query` must give at most 1,000 cells, got more$"):
         kwis.read_log(log, query="SELECT * FROM range(1000000000000)")

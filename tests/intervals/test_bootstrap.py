@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.estimators.influence import resampled_errors
 from kwis.intervals import endpoints
 from kwis.intervals.draws import count_chunks
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
+from kwis.stats.influence import resampled_errors
 from tests.estimators.catalogue import CASES, ESTIMATORS, NORMALISED, label, some_sample
 from tests.reference import intervals as twin
 from tests.reference.estimators import standard_error

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.kernel.clouds import Space
 from kwis.large import draw, estimate, kernel_wis
 from kwis.large.approximate import approximate, sample_size, screen
 from kwis.large.blocks import exact, unit
@@ -13,7 +14,6 @@ from kwis.large.estimate import framed
 from kwis.large.opening import opened
 from kwis.large.runner import Threads
 from kwis.large.source import Columns
-from kwis.smoothing.clouds import Space
 
 
 def log_of(n, d=4, seed=0, zero=0.1):

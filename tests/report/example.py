@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kwis.diagnostics import Balance, Drift, LocalMeanWeight, MeanTest, PropensityReport, TargetDiagnostics, WeightDiagnostics
-from kwis.diagnostics.records import InfluentialRow, Period
+from kwis.checks import Balance, Drift, LocalMeanWeight, MeanTest, PropensityReport, TargetDiagnostics, WeightDiagnostics
+from kwis.checks.findings import InfluentialRow, Period
 from kwis.evaluation import LOGGING_POLICY, Change, Evaluation, Path, Place, Ranking, Recommendation, Row, Segment, Segments, Settings
-from kwis.propensity.check import Finding, PropensityCheck
-from kwis.propensity.reliability import Reliability
-from kwis.propensity.support import Support
+from kwis.models.propensity.check import Finding, PropensityCheck
+from kwis.models.propensity.reliability import Reliability
+from kwis.models.propensity.support import Support
 from kwis.results import Estimate, Interval, Verdict
 
 ESTIMATORS = ("vis", "truncated-vis", "wis", "state-wis", "normalised-kernel-wis")

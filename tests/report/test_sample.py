@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kwis import InfluenceInterval
-from kwis.evaluation.evaluate import evaluate
-from kwis.sample_data import sample_log
+from kwis.data.sample_log import sample_log
+from kwis.evaluation.run import evaluate
 from tests.report.checked import Checked
 
 

@@ -11,7 +11,7 @@ import pytest
 
 WORK = """
 import sys, warnings
-from kwis._compile import compiled
+from kwis.runtime.compile import compiled
 
 @compiled(nogil=True)
 def double(x):

@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_walked(run: Run, monkeypatch: pytest.MonkeyPatc
     def shut(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/proc/1/cwd")
 
-    monkeypatch.setattr("kwis.io.files.files_of", shut)
+    monkeypatch.setattr("kwis.data.read.files.files_of", shut)
     assert bad(run, "/") == "cannot read '/': [Errno 13] Permission denied: '/proc/1/cwd'"
 
 
@@ -135,7 +135,7 @@ def test_an_error_outside_of_any_command_is_no_traceback(run: Run, monkeypatch: 
 WAIT = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background are started with it ignored
-from kwis._scratch import Folder
+from kwis.runtime.scratch import Folder
 from kwis.cli import check, main
 def slow(*_):
     folder = Folder()
@@ -188,12 +188,12 @@ def test_folders_of_killed_processes_go_at_the_next_start_and_those_of_live_ones
 
 def test_a_worker_that_spills_removes_what_a_killed_worker_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker of Dask starts no command: its first folder of its own is the start that counts."""
-    killed = "from kwis._scratch import Folder; import os; f = Folder(); print(f.path, flush=True); os.kill(os.getpid(), 9)"
+    killed = "from kwis.runtime.scratch import Folder; import os; f = Folder(); print(f.path, flush=True); os.kill(os.getpid(), 9)"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", killed], env=environment, capture_output=True, text=True, check=False)
     left = Path(done.stdout.strip())
     assert left.is_dir()
-    subprocess.run([sys.executable, "-c", "from kwis._scratch import Folder; Folder()"], env=environment, check=True)
+    subprocess.run([sys.executable, "-c", "from kwis.runtime.scratch import Folder; Folder()"], env=environment, check=True)
     assert list(tmp_path.iterdir()) == []
 
 

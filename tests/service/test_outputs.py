@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kwis import _files
-from kwis.sample_data import sample_log
+from kwis.data.sample_log import sample_log
 from tests.cli.example import Ended, Run
 
 QUICK = ("--context", "age,country", "--target", "p_new", "--estimator", "wis", "--no-table")

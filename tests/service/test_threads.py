@@ -16,8 +16,8 @@ from threadpoolctl import ThreadpoolController
 
 import kwis
 from kwis import _process
-from kwis.outcome import predict_rewards
-from kwis.sample_data import sample_log
+from kwis.data.sample_log import sample_log
+from kwis.models.reward import predict_rewards
 
 THREADS = 8
 

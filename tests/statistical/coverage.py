@@ -7,9 +7,9 @@ import numpy as np
 
 import kwis
 from kwis.estimators import Difference, PairedSample
-from kwis.estimators.influence import draw_sums
 from kwis.intervals import endpoints
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
+from kwis.stats.influence import draw_sums
 from tests.statistical.bandits import Bandit
 
 LEVEL = 0.95

@@ -10,7 +10,7 @@ import kwis
 from kwis.evaluation.compare import compared
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
 from tests.statistical.bandits import Bandit
 
 POLICIES = ("evaluated", "other", "logging")

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pytest
 
 import kwis
-from kwis.diagnostics.bound import has_bounded_weights
-from kwis.diagnostics.weight import weight_diagnostics as in_memory
+from kwis.checks.bound import has_bounded_weights
+from kwis.checks.weight import weight_diagnostics as in_memory
 from kwis.large.runner import Threads
-from kwis.policies import weigh
-from kwis.propensity.support import support
+from kwis.models.propensity.support import support
+from kwis.policy.discrete import weigh
+from kwis.policy.target import resolve_targets
 from kwis.streaming import evaluate_scanned, merged, scan_log
 from kwis.streaming.counts import counts_of, row_keys
 from kwis.streaming.evaluate import planned
 from kwis.streaming.source import Batch, ParquetFiles
-from kwis.targets import resolve_targets
 from tests.reference import streaming as twin
 from tests.streaming.logs import ACTIONS, columns, table, write
 

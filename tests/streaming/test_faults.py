@@ -13,8 +13,8 @@ from pyarrow import parquet
 
 import kwis
 from kwis.errors import InputError, UnsupportedError
+from kwis.policy.target import resolve_targets
 from kwis.streaming import evaluate_scanned, scan_log
-from kwis.targets import resolve_targets
 from tests.streaming.logs import columns, table, write
 
 N = 900

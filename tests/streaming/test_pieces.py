@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kwis.diagnostics.pareto import pareto_k
+from kwis.checks.pareto import pareto_k
 from kwis.streaming import largest, states
 from kwis.streaming.counts import row_keys
 from kwis.streaming.largest import Largest, Spread

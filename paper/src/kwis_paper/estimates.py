@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.estimators.local import LocalSums
+from kwis.estimators.neighbourhood import LocalSums
+from kwis.sample import safe_ratio
 from kwis.typing import Floats
-from kwis.weights import safe_ratio
 from kwis_paper.simulate import Experiment
 
 PLAIN = ("vis", "wis", "state-wis", "truncated-vis", "logged-mean")

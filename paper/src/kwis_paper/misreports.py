@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis._learning import fitting
+from kwis.models.fitting import fitting
 from kwis.typing import Floats, Ints
 
 _FOLDS = 5

@@ -12,10 +12,10 @@ import math
 import numpy as np
 
 from kwis import RBF
-from kwis.estimators.local import LocalSums, whole_sums
-from kwis.smoothing import kernel_products
-from kwis.smoothing.geometry import Geometry, squared_distances
-from kwis.smoothing.threads import each_block, row_blocks
+from kwis.estimators.neighbourhood import LocalSums, whole_sums
+from kwis.kernel import kernel_products
+from kwis.kernel.geometry import Geometry, squared_distances
+from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats
 
 _MOST_ROWS = 8000  # 512 MB per matrix
@@ -29,7 +29,7 @@ def _plain(distances: Floats, scale: float, out: Floats) -> None:
 
 
 def _compiled(distances: Floats, scale: float, out: Floats) -> None:
-    from kwis.smoothing.fused import kernel_from_distances
+    from kwis.kernel.fused import kernel_from_distances
 
     kernel_from_distances(distances, scale * math.log2(math.e), out)
 

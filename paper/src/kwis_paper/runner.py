@@ -14,7 +14,7 @@ from typing import TextIO
 
 from kwis import InputError, WeightedSample
 from kwis.estimators import Estimator
-from kwis.smoothing.threads import default_threads, engine
+from kwis.runtime.threads import default_threads, engine
 from kwis.typing import Bandwidth
 from kwis_paper import stages
 from kwis_paper.catalogue import DatasetSpec

@@ -11,8 +11,8 @@ from kwis import BandwidthChoice, WeightedSample, select_bandwidth, select_bandw
 from kwis.bandwidth.scale import default_starts, typical_distance
 from kwis.estimators import Estimator
 from kwis.estimators.state_wis import state_codes, sums_by_state
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.threads import each_block, row_blocks
+from kwis.kernel.geometry import Geometry
+from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats
 from kwis_paper import names
 from kwis_paper.estimates import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kwis.smoothing.geometry import Geometry, mismatches, squared_distances
+from kwis.kernel.geometry import Geometry, mismatches, squared_distances
 from kwis.typing import Floats
 
 _ROWS = 500

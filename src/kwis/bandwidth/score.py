@@ -9,10 +9,10 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernels import RBF, Kernel, as_kernel
-from kwis.smoothing import exact_cross_validation, kernel_means, kernel_products
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.held_out import Folds
+from kwis.kernel import exact_cross_validation, kernel_means, kernel_products
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.held_out import Folds
+from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.typing import ArrayLike, Floats
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from kwis.smoothing import Plan
-from kwis.smoothing.held_out import CrossValidation, Score, halving_grid
+from kwis.kernel import Plan
+from kwis.kernel.held_out import CrossValidation, Score, halving_grid
 from kwis.typing import Bandwidth, Floats
 
 _OCTAVE = math.log(2)

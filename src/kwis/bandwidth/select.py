@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.bandwidth.folds import as_folds
 from kwis.bandwidth.scale import default_starts, feature_scales, typical_distance
 from kwis.bandwidth.search import Callback, Route, Search, descend_from, drop_features, shared_bandwidth
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernels import RBF, Kernel, as_kernel
+from kwis.kernel import Plan, cross_validation
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.held_out import Folds
+from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice
-from kwis.smoothing import Plan, cross_validation
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.held_out import Folds
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
+from kwis.stats.folds import as_folds
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
 _GAIN = 1e-12  # by which a finite bandwidth must beat an infinite one: less is rounding

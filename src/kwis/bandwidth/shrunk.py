@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.bandwidth.folds import as_folds
 from kwis.bandwidth.scale import typical_distance
 from kwis.bandwidth.select import Problem
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernels import RBF, Kernel, as_kernel
+from kwis.kernel import Plan, kernel_means
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.held_out import Folds
+from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice
-from kwis.smoothing import Plan, kernel_means
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.held_out import Folds
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
+from kwis.stats.folds import as_folds
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 
 STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kwis.smoothing.held_out import Folds
+from kwis.kernel.held_out import Folds
 from kwis.typing import Floats
 
 Number = TypeVar("Number", float, Floats)

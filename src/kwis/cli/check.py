@@ -13,8 +13,8 @@ from kwis.cli.reading import LogOptions, targets_of
 from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
-    from kwis.diagnostics import PropensityReport
-    from kwis.logged import LoggedBandit
+    from kwis.checks import PropensityReport
+    from kwis.data.log import LoggedBandit
 
 SCHEMA = "kwis-check/1"
 """Name and version of the JSON printed."""
@@ -75,10 +75,10 @@ def check(
 
 def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, PropensityReport]:
     with progress(f"reading {named.source}") as told:
-        from kwis.diagnostics import combine, propensity_report
+        from kwis.checks import combine, propensity_report
         from kwis.errors import InputError
         from kwis.evaluation.scope import source_doubt
-        from kwis.targets import resolve_targets
+        from kwis.policy.target import resolve_targets
 
         log = named.read()
         if log.propensity is None:
@@ -94,7 +94,7 @@ def _json(report: PropensityReport) -> str:
     import json
 
     from kwis._text import escaped_in_json
-    from kwis.evaluation.output import plain
+    from kwis.result.output import plain
 
     return escaped_in_json(json.dumps({"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False))
 

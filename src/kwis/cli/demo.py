@@ -11,8 +11,8 @@ from kwis.cli.progress import progress
 from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
+    from kwis.data.sample_log import SampleLog
     from kwis.evaluation import Evaluation
-    from kwis.sample_data import SampleLog
 
 EXAMPLES = (
     "kwis demo",
@@ -37,12 +37,12 @@ def demo(rows: Rows = 4000, seed: Seed = 0, report: Report = "kwis-demo.html", s
         if save_log is not None:
             _save(rows, seed, save_log)
             return
-        from kwis._files import writable
+        from kwis.runtime.writing import writable
 
         writable(report, "report")
         with progress("generating a log") as told:
-            from kwis.evaluation.evaluate import evaluate
-            from kwis.sample_data import TARGETS, sample_log
+            from kwis.data.sample_log import TARGETS, sample_log
+            from kwis.evaluation.run import evaluate
 
             sample = sample_log(rows, rng=seed)
             answer = evaluate(sample.read(reward="click"), list(TARGETS), by=["country"], rng=seed, progress=told)
@@ -53,7 +53,7 @@ def demo(rows: Rows = 4000, seed: Seed = 0, report: Report = "kwis-demo.html", s
 
 def _save(rows: int, seed: int, path: str) -> None:
     from kwis._text import visible
-    from kwis.sample_data import CONTEXT, sample_log
+    from kwis.data.sample_log import CONTEXT, sample_log
 
     sample_log(rows, rng=seed).write(path, "save-log")
     columns = f"--reward click --context {','.join(CONTEXT)}"
@@ -63,7 +63,7 @@ def _save(rows: int, seed: int, path: str) -> None:
 
 def _show(sample: SampleLog, answer: Evaluation, report: str) -> None:
     from kwis.cli import show
-    from kwis.evaluation.records import LOGGING_POLICY
+    from kwis.result.records import LOGGING_POLICY
 
     out = console()
     out.print("A shop chooses between a banner, an email and a push message, and logs with which probability it chose.")

@@ -17,8 +17,8 @@ from kwis.cli.terminal import clear_errors
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
+    from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
-    from kwis.logged import LoggedBandit
     from kwis.streaming.scan import ScannedLog
 
 EXAMPLES = (
@@ -128,7 +128,7 @@ class Stage:
 
         checked(self.level)
         with progress(f"reading {named.source}") as told:
-            from kwis.evaluation.evaluate import evaluate as run
+            from kwis.evaluation.run import evaluate as run
 
             found = named.opened(stream, self.client, told)
             columns = columns_of(found)

@@ -49,7 +49,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         raise _OutOfTime
 
     def end() -> None:
-        from kwis._scratch import sweep_own
+        from kwis.runtime.scratch import sweep_own
 
         say(f"error: {sentence}")
         sweep_own()

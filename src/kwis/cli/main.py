@@ -14,10 +14,10 @@ from typing import Annotated
 
 import typer
 
-from kwis._scratch import sweep
 from kwis.cli import check, compare, demo, evaluate
 from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, TERMINATED, hush, say, unforeseen
+from kwis.runtime.scratch import sweep
 
 app = typer.Typer(
     name="kwis",

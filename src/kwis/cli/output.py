@@ -14,8 +14,8 @@ from kwis.cli.terminal import BAD_INPUT, GATE_FAILED, as_options, console, print
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
+    from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
-    from kwis.logged import LoggedBandit
     from kwis.streaming.scan import ScannedLog
 
 STDOUT = "-"
@@ -42,7 +42,7 @@ class Output:
 
     def check(self, inputs: Sequence[str] = ()) -> None:
         """Refuse files that cannot be written, or that are read, before the work is done."""
-        from kwis._files import same_file, writable
+        from kwis.runtime.writing import same_file, writable
 
         wanted = {name: path for name, path in (("report", self.report), ("json-file", self.json_file)) if path is not None}
         for name, path in wanted.items():
@@ -68,7 +68,7 @@ class Output:
             raise typer.Exit(BAD_INPUT)
 
     def _write_json(self, answer: Evaluation) -> None:
-        from kwis._files import writable, write_whole
+        from kwis.runtime.writing import writable, write_whole
 
         if self.json_file is not None:
             write_whole(writable(self.json_file, "json-file"), f"{answer.to_json()}\n".encode(), "json-file")

@@ -12,9 +12,9 @@ from kwis.cli.terminal import say
 from kwis.errors import InputError, KwisError
 
 if TYPE_CHECKING:
-    from kwis.columns import Label
-    from kwis.io.source import Source
-    from kwis.logged import LoggedBandit, PropensitySource
+    from kwis.data.columns import Label
+    from kwis.data.log import LoggedBandit, PropensitySource
+    from kwis.data.read.source import Source
     from kwis.streaming.scan import ScannedLog
 
 
@@ -43,7 +43,7 @@ class LogOptions:
         """The files that will be read, as far as they are there; an empty name would stand for the working directory."""
         if not self.source.strip():
             raise InputError("LOG must be the name of a file, a folder or a pattern, got an empty one")
-        from kwis.io.files import files_of
+        from kwis.data.read.files import files_of
 
         with _readable(self.source):
             try:
@@ -57,9 +57,9 @@ class LogOptions:
 
     def read(self) -> LoggedBandit:
         """The log in memory."""
-        from kwis.io.assemble import assemble
-        from kwis.io.read import completed, read_source
-        from kwis.io.source import Roles
+        from kwis.data.read.assemble import assemble
+        from kwis.data.read.read_log import completed, read_source
+        from kwis.data.read.source import Roles
 
         self.files()
         with _readable(self.source):
@@ -174,7 +174,7 @@ def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
 
 def columns_of(log: LoggedBandit | ScannedLog) -> Container[str]:
     """Names of the columns of a log."""
-    from kwis.logged import LoggedBandit
+    from kwis.data.log import LoggedBandit
     from kwis.streaming.scan import Whole
 
     if isinstance(log, LoggedBandit):
@@ -197,7 +197,7 @@ def targets_of(texts: list[str], columns: Container[str]) -> Any:
 
 
 def _target(text: str) -> tuple[str | None, Any]:
-    from kwis.policies import chosen, distribution, probability
+    from kwis.policy.discrete import chosen, distribution, probability
 
     name, equals, rest = text.partition("=")
     label, column = (name.strip(), rest.strip()) if equals else (None, text.strip())

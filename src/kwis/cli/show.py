@@ -10,16 +10,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.table import legend
-from kwis.evaluation.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
+from kwis.result.records import LOGGING_POLICY
+from kwis.result.text_table import legend
+from kwis.result.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kwis.diagnostics import PropensityReport
+    from kwis.checks import PropensityReport
+    from kwis.data.log import LoggedBandit
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
-    from kwis.logged import LoggedBandit
     from kwis.results import Interval
     from kwis.streaming.scan import ScannedLog
 

@@ -10,12 +10,12 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators import traits
-from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples
 from kwis.estimators.resampling import resamples
 from kwis.results import Estimate
+from kwis.sample import WeightedSample
+from kwis.stats.influence import standard_error
 from kwis.typing import ArrayLike, Floats, Ints
-from kwis.weights import WeightedSample
 
 
 @dataclass(frozen=True, slots=True, eq=False)

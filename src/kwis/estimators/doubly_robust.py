@@ -10,14 +10,14 @@ from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.direct import DirectMethod
-from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
-from kwis.outcome.sample import with_predictions
+from kwis.models.reward.sample import with_predictions
 from kwis.results import Estimate, Verdict
+from kwis.sample import WeightedSample
+from kwis.stats.influence import standard_error
 from kwis.typing import Floats
-from kwis.weights import WeightedSample
 
 _PLAIN = VIS()
 

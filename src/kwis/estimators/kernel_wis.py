@@ -10,15 +10,15 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
-from kwis.estimators.local import LocalSums, locally_normalised, whole_sums
+from kwis.estimators.neighbourhood import LocalSums, locally_normalised, whole_sums
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.estimators.traits import NEIGHBOURS, PAIRS, Circumstances, careful
 from kwis.estimators.wis import WIS
-from kwis.kernels import RBF, Kernel, as_kernel
+from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice, Estimate, Verdict
+from kwis.sample import WeightedSample
 from kwis.typing import Bandwidth, Floats, Ints, Seed
-from kwis.weights import WeightedSample
 
 if TYPE_CHECKING:
     from kwis.estimators.sampled import Sampling
@@ -161,7 +161,7 @@ class KernelWIS:
 
     def sums(self, sample: WeightedSample) -> LocalSums:
         """Sums around every row, weighted by the kernel."""
-        from kwis.smoothing import kernel_products
+        from kwis.kernel import kernel_products
 
         bandwidth = self._bandwidth(sample)
         if np.isinf(bandwidth).all():
@@ -176,7 +176,7 @@ class KernelWIS:
         if np.isinf(bandwidth).all():
             return None
         from kwis.estimators.sampled import Sampling
-        from kwis.smoothing import points_of
+        from kwis.kernel import points_of
 
         points = points_of(sample.context, bandwidth, self.kernel, sample.categorical)
         return None if points is None else Sampling(points, self.seed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kwis.estimators.influence import standard_error
 from kwis.results import Estimate
+from kwis.stats.influence import standard_error
 from kwis.typing import Floats, Ints
 
 TOLERANCE = 0.015

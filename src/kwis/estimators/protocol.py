@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
-from kwis.kernels import Kernel
+from kwis.kernel.profiles import Kernel
 from kwis.results import BandwidthChoice, Estimate
 from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.errors import InputError
-from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import Resamples
 from kwis.results import BandwidthChoice, Estimate
+from kwis.sample import WeightedSample, effective_size
+from kwis.stats.influence import standard_error
 from kwis.typing import Bandwidth, Floats
-from kwis.weights import WeightedSample, effective_size
 
 
 @dataclass(frozen=True, slots=True, eq=False)

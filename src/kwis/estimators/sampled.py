@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from kwis.estimators.ratio import Parts
-from kwis.smoothing.points import Points
-from kwis.smoothing.sampling import neighbour_chance, priority, systematic
+from kwis.kernel.points import Points
+from kwis.kernel.sampling import neighbour_chance, priority, systematic
+from kwis.sample import balanced, safe_ratio
 from kwis.typing import Floats, Ints
-from kwis.weights import balanced, safe_ratio
 
 CHECKED_SHARE = 0.5  # of the number of neighbours; a row checked costs more than a neighbour, as influence needs it again
 _CHECKED_OF_ALL = 500  # where all rows are neighbours

@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kwis.estimators.local import LocalSums, locally_normalised
+from kwis.estimators.neighbourhood import LocalSums, locally_normalised
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.estimators.traits import STATES, Circumstances
 from kwis.results import Estimate, Verdict
+from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
-from kwis.weights import WeightedSample
 
 OWN_CONTEXT = 0.5
 """Share of the rows with a context of their own beyond which State-WIS says little."""

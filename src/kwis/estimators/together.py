@@ -19,14 +19,14 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.estimators import traits
-from kwis.estimators.influence import standard_error
-from kwis.estimators.local import LocalSums
+from kwis.estimators.neighbourhood import LocalSums
 from kwis.estimators.precision import precise_enough, usual_size, without_noise
 from kwis.estimators.ratio import Parts, Rule, leverage
 from kwis.estimators.sampled import Sampling
 from kwis.results import Estimate, Precision
+from kwis.sample import WeightedSample, balanced, effective_size, safe_ratio
+from kwis.stats.influence import standard_error
 from kwis.typing import Floats
-from kwis.weights import WeightedSample, balanced, effective_size, safe_ratio
 
 
 class LocalRule(Rule, Protocol):

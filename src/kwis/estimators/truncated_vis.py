@@ -14,8 +14,8 @@ from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.estimators.traits import SUMS, Circumstances
 from kwis.results import Estimate, Verdict
+from kwis.sample import WeightedSample
 from kwis.typing import Floats
-from kwis.weights import WeightedSample
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.estimators.traits import ALL_ROWS, SUMS
 from kwis.results import Estimate
+from kwis.sample import WeightedSample, balanced
 from kwis.typing import Floats
-from kwis.weights import WeightedSample, balanced
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@
 picks one estimate per target.
 """
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import (
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import (
     LOGGING_POLICY,
     Change,
     Path,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
-from kwis.diagnostics import Drift
+from kwis.checks import Drift
 from kwis.estimators import traits
 from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
-from kwis.evaluation.records import Path, Settings
 from kwis.evaluation.roster import Roster
-from kwis.outcome import PredictedRewards
+from kwis.models.reward import PredictedRewards
+from kwis.result.records import Path, Settings
 
 FEW_ROWS = 30
 

@@ -22,10 +22,10 @@ all of a target and a reward             with care      the rewards that differ 
                                                         fewer than 60 equal ones
 ..                                       do not trust   fewer than 30; or than 10 if they are all the same, such as 1
 ..                                       with care,     the target seems to have learnt from these very rows
-                                         do not trust   (:mod:`kwis.diagnostics.training`)
+                                         do not trust   (:mod:`kwis.checks.training`)
 ..                                       with care      it is a fitted model, and nobody said that other rows were used
 everything                               with care      propensities come from a model, as somebody said
-..                                       with care      rows are copies of others (:mod:`kwis.copies`)
+..                                       with care      rows are copies of others (:mod:`kwis.data.copies`)
 =======================================  =============  ==============================================
 
 Scans know those of single estimators, of training and of the source of propensities.
@@ -37,20 +37,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.copies import copies_in_words
-from kwis.diagnostics import Drift, TrainingCheck, WeightDiagnostics, combine
+from kwis.checks import Drift, TrainingCheck, WeightDiagnostics, combine
+from kwis.data.copies import copies_in_words
+from kwis.data.log import COPIES, LoggedBandit
 from kwis.estimators import traits
-from kwis.estimators.influence import draw_sums
 from kwis.estimators.state_wis import state_codes
 from kwis.estimators.traits import Circumstances, careful
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.scope import source_doubt
 from kwis.evaluation.sharing import shared_draws
-from kwis.logged import COPIES, LoggedBandit
-from kwis.policies import TargetPolicy
+from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
+from kwis.sample import WeightedSample, effective_size
+from kwis.stats.influence import draw_sums
 from kwis.typing import Floats
-from kwis.weights import WeightedSample, effective_size
 
 MOST_EXPLAINED = 0.98
 FEW_OTHERS = (60, 30)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kwis.evaluation.records import LOGGING_POLICY, Change, Ranking, every_policy
+from kwis.result.records import LOGGING_POLICY, Change, Ranking, every_policy
 from kwis.results import Interval
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis.evaluation.intervals import Intervals, critical_value, error_between, influence_between
 from kwis.evaluation.measure import Measured
-from kwis.evaluation.records import LOGGING_POLICY, Change, Place, Ranking, Row
+from kwis.result.records import LOGGING_POLICY, Change, Place, Ranking, Row
 from kwis.typing import Floats
 
 Picks = Mapping[tuple[str, str], str]

@@ -17,7 +17,6 @@ import numpy as np
 from kwis.errors import InputError, UnsupportedError
 from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample, difference_of
-from kwis.estimators.influence import draw_sums, standard_error
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval
@@ -25,8 +24,9 @@ from kwis.intervals.protocol import InfluenceMethod, ResamplingMethod, TestMetho
 from kwis.intervals.square_and_add import square_and_add
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval
+from kwis.sample import WeightedSample
+from kwis.stats.influence import draw_sums, standard_error
 from kwis.typing import Floats, Ints
-from kwis.weights import WeightedSample
 
 _DEFAULT, _WITHOUT_INFLUENCE, _LAST = StudentInterval(), Bootstrap(), InfluenceInterval()
 _ROUNDING = 1e-12

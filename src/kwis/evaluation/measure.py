@@ -16,12 +16,12 @@ from kwis.estimators.protocol import CrossValidated, KernelEstimator, Smoother
 from kwis.estimators.resampling import resamples
 from kwis.estimators.together import Job, estimates_together, resamples_together
 from kwis.estimators.wis import WIS
-from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.uneven import worthwhile
+from kwis.evaluation.thinned import worthwhile
 from kwis.intervals.draws import count_chunks
+from kwis.result.records import LOGGING_POLICY
 from kwis.results import BandwidthChoice, Estimate
+from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
-from kwis.weights import WeightedSample
 
 SELECTION_ROWS = 20_000
 """Bandwidths are selected on at most this many rows, drawn at random."""

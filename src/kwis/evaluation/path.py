@@ -11,19 +11,19 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
 from kwis.estimators import traits
-from kwis.estimators.influence import standard_error
 from kwis.estimators.kernel_wis import EXACT_ROWS
 from kwis.estimators.protocol import Smoother
 from kwis.estimators.state_wis import StateWIS
 from kwis.estimators.wis import WIS
 from kwis.evaluation.measure import Measured, Policy
-from kwis.evaluation.records import Path
-from kwis.kernels import Kernel
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.ladder import kernel_products_along
+from kwis.kernel.profiles import Kernel
+from kwis.result.records import Path
 from kwis.results import Estimate
-from kwis.smoothing.geometry import Geometry
-from kwis.smoothing.ladder import kernel_products_along
+from kwis.sample import WeightedSample, balanced, safe_ratio
+from kwis.stats.influence import standard_error
 from kwis.typing import Floats, Ints
-from kwis.weights import WeightedSample, balanced, safe_ratio
 
 FULL_ROWS = EXACT_ROWS
 """Up to this many rows a path uses all of them, above ``SUBSET_ROWS`` drawn at random."""

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.copies import with_copies_grouped
-from kwis.diagnostics import PropensityReport, propensity_report
+from kwis.checks import PropensityReport, propensity_report
+from kwis.data.copies import with_copies_grouped
+from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
-from kwis.evaluation.records import LOGGING_POLICY
-from kwis.evaluation.repair import Mended, RepairMode, mend
+from kwis.evaluation.mend import Mended, RepairMode, mend
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
-from kwis.logged import LoggedBandit
-from kwis.outcome import PredictedRewards
-from kwis.policies import TargetPolicy, weigh
-from kwis.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
-from kwis.targets import resolve_targets
+from kwis.models.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
+from kwis.models.reward import PredictedRewards
+from kwis.policy.discrete import TargetPolicy, weigh
+from kwis.policy.target import resolve_targets
+from kwis.result.records import LOGGING_POLICY
+from kwis.sample import WeightedSample
 from kwis.typing import Seed
-from kwis.weights import WeightedSample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,10 +3,10 @@
 It looks at diagnostics and estimated standard errors alone, never at how the estimates turned out, so that nobody can shop for the
 answer.
 
-1. Repair comes first (:mod:`kwis.evaluation.repair`): it takes away most of the error of wrong propensities, as far as the logged actions
+1. Repair comes first (:mod:`kwis.evaluation.mend`): it takes away most of the error of wrong propensities, as far as the logged actions
    show it. What is left is met by weights normalised around each context, which undoes errors that neighbours share:
    ``normalised-kernel-wis``. With right propensities this costs nothing, as long as rows have neighbours (and as long as rows count
-   alike: on a thinned log the bandwidth has to be worth it, :mod:`kwis.evaluation.uneven`). A row that has none divides its
+   alike: on a thinned log the bandwidth has to be worth it, :mod:`kwis.evaluation.thinned`). A row that has none divides its
    weight by itself, and the estimate becomes what was logged: if the rows make up more than 30 % of the weight around them, on average
    (``Estimate.isolation``), or if that is not known, as in a scan, the choice is ``wis``, with one normaliser for all.
 2. A reward model takes part where there is one: the weights are spent on what it leaves unexplained,
@@ -28,13 +28,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwis.diagnostics import PropensityReport
+from kwis.checks import PropensityReport
 from kwis.estimators import traits
 from kwis.estimators.registry import by_name
 from kwis.estimators.traits import ALL_ROWS, NEIGHBOURS
-from kwis.evaluation.records import Change
-from kwis.evaluation.repair import Mended, misfit
-from kwis.evaluation.words import decimals, gain, signed
+from kwis.evaluation.mend import Mended, misfit
+from kwis.result.records import Change
+from kwis.result.words import decimals, gain, signed
 from kwis.results import Interval
 
 MOST_ISOLATION = 0.3

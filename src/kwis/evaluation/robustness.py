@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.evaluation.records import LOGGING_POLICY, Recommendation
+from kwis.data.log import LoggedBandit
 from kwis.evaluation.sensitivity import Box
-from kwis.logged import LoggedBandit
-from kwis.policies import TargetPolicy
+from kwis.policy.discrete import TargetPolicy
+from kwis.result.records import LOGGING_POLICY, Recommendation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.registry import by_name, name_of_alias
-from kwis.policies import TargetPolicy
+from kwis.policy.discrete import TargetPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

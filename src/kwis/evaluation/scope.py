@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kwis.diagnostics import PropensityReport, TargetDiagnostics
-from kwis.logged import LoggedBandit
+from kwis.checks import PropensityReport, TargetDiagnostics
+from kwis.data.log import LoggedBandit
 from kwis.results import Verdict
 
 _HIDDEN = "causes of both action and reward that are not in the context"

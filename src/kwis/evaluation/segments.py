@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.diagnostics import PropensityReport, combine, verdict, weight_diagnostics
+from kwis.checks import PropensityReport, combine, verdict, weight_diagnostics
 from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change
 from kwis.evaluation.intervals import Intervals, critical_value, independent_critical_value, influence_between
 from kwis.evaluation.measure import Measured, resample
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.split import Split
+from kwis.result.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
+from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
+from kwis.evaluation.mend import REPAIR_MODES, RepairMode
 from kwis.evaluation.prepare import prepare
-from kwis.evaluation.records import Sensitivity
-from kwis.evaluation.repair import REPAIR_MODES, RepairMode
-from kwis.logged import LoggedBandit
-from kwis.smoothing.threads import engine
+from kwis.result.records import Sensitivity
+from kwis.runtime.threads import engine
 from kwis.typing import Floats, Seed
 
 _ROUNDING = 1e-12

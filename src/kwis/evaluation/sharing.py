@@ -29,10 +29,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from kwis._validation import read_only
-from kwis.columns import Column
-from kwis.copies import codes_of_rows
-from kwis.logged import COPIES, SHARED, LoggedBandit
-from kwis.propensity.check import known_distribution
+from kwis.data.columns import Column
+from kwis.data.copies import codes_of_rows
+from kwis.data.log import COPIES, SHARED, LoggedBandit
+from kwis.models.propensity.check import known_distribution
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
-from kwis.logged import LoggedBandit
 from kwis.typing import Ints
 
 LEAST_ROWS = 30

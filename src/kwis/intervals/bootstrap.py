@@ -11,12 +11,12 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
-from kwis.estimators.influence import draw_sums, resampled_errors, standard_error
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.estimators.resampling import resamples, resamples_by_taking
 from kwis.intervals import endpoints
 from kwis.intervals.draws import count_chunks
 from kwis.results import Estimate, Interval
+from kwis.stats.influence import draw_sums, resampled_errors, standard_error
 from kwis.typing import Floats, Seed
 
 METHODS = ("bca", "percentile", "studentised")

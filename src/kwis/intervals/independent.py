@@ -7,7 +7,7 @@ from typing import Any
 from kwis import _validation as check
 from kwis.errors import UnsupportedError
 from kwis.estimators import traits
-from kwis.weights import WeightedSample
+from kwis.sample import WeightedSample
 
 
 def refuse_dependent_terms(estimator: Any, sample: Any, what: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from kwis import _validation as check
 from kwis.errors import UnsupportedError
-from kwis.estimators.influence import standard_error
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.results import Estimate, Interval
+from kwis.stats.influence import standard_error
 from kwis.typing import Seed
 
 

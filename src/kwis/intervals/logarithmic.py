@@ -13,8 +13,8 @@ from kwis.estimators.protocol import Estimator, S
 from kwis.estimators.vis import VIS
 from kwis.intervals.independent import refuse_dependent_terms
 from kwis.results import Interval
+from kwis.sample import WeightedSample
 from kwis.typing import Floats, Seed
-from kwis.weights import WeightedSample
 
 _SCALES = 2.0 ** np.arange(-14, 3)
 """Strengths of the smoothing that are mixed, from nearly none at 16,000 rows to strong at a handful."""

@@ -7,8 +7,8 @@ from kwis.estimators.protocol import Estimator
 from kwis.intervals.bootstrap import Bootstrap
 from kwis.intervals.protocol import IntervalMethod
 from kwis.results import Interval
+from kwis.sample import WeightedSample
 from kwis.typing import Seed
-from kwis.weights import WeightedSample
 
 
 def difference(

@@ -11,11 +11,11 @@ import numpy as np
 from kwis import _validation as check
 from kwis.errors import InputError, UnsupportedError
 from kwis.estimators import traits
-from kwis.estimators.influence import draw_sums, effective_draws
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.results import Estimate, Interval
+from kwis.sample import WeightedSample
+from kwis.stats.influence import draw_sums, effective_draws
 from kwis.typing import Floats, Ints, Seed
-from kwis.weights import WeightedSample
 
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 _EPSILON = float(np.finfo(np.float64).eps)

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from kwis.kernel.clouds import Space, sums
 from kwis.large.blocks import Figures, Found, Totals, applied_to, combined, influence_parts, reactive, unit, values_of
 from kwis.large.draw import Neighbours, Sampled, chosen_of, draw_neighbours, joined, keep_smallest, rank_bound, rank_counts, take
 from kwis.large.frame import Frame
 from kwis.large.runner import Runner, reduced
 from kwis.large.source import Block
-from kwis.smoothing.clouds import Space, sums
 from kwis.typing import Floats, Ints
 
 _FEWEST = 2000

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from kwis.errors import InputError
+from kwis.kernel.clouds import Space, sums
 from kwis.large.frame import Frame, Rows
 from kwis.large.runner import Runner, reduced
 from kwis.large.source import Block
-from kwis.smoothing.clouds import Space, sums
 from kwis.typing import Floats
 
 _TINY = float(np.finfo(np.float64).tiny)

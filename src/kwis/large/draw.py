@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from kwis.kernel.sampling import neighbour_chance, systematic
 from kwis.large.frame import Frame, Rows
 from kwis.large.source import Block
-from kwis.smoothing.sampling import neighbour_chance, systematic
 from kwis.typing import Floats, Ints
 
 _NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers

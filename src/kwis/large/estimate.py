@@ -11,7 +11,8 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
-from kwis.kernels import RBF, Kernel, as_kernel
+from kwis.kernel.clouds import Space
+from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.large.approximate import Approximation, approximate, sample_size
 from kwis.large.blocks import Figures, Found, combined, exact
 from kwis.large.frame import CACHE_BYTES, Frame
@@ -22,8 +23,7 @@ from kwis.large.select import SELECTION_ROWS, Selection, held_out_scores, select
 from kwis.large.source import Columns, Weigher
 from kwis.large.summary import summarise
 from kwis.results import Estimate
-from kwis.smoothing.clouds import Space
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
 EXACT_ROWS = 100_000
@@ -64,7 +64,7 @@ def kernel_wis(
         A column of importance weights; or the target's probability of the logged action and the logger's; or, with ``action``, the action
         the target takes for certain.
     context
-        Raw columns, encoded as :mod:`kwis.encoding` says; None: every column without another role.
+        Raw columns, encoded as :mod:`kwis.data.encode` says; None: every column without another role.
     bandwidth
         Numbers in units of the encoded context, or ``"cv"``: selected on about ``selection_rows`` rows.
     exact

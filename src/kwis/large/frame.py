@@ -1,6 +1,6 @@
 """What a log becomes for the estimators: encoded contexts, weights and rewards in safe units, read block by block.
 
-The encoding is that of :mod:`kwis.encoding` over the whole log, made from its :class:`~kwis.large.summary.Summary`; only gaps in
+The encoding is that of :mod:`kwis.data.encode` over the whole log, made from its :class:`~kwis.large.summary.Summary`; only gaps in
 numbers are filled with the mean instead of the median, which no single pass can know.
 """
 
@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kwis.encoding import KEPT_LEVELS, MANY_LEVELS
+from kwis.data.encode import KEPT_LEVELS, MANY_LEVELS
 from kwis.errors import InputError, KwisWarning
 from kwis.large.arrow import labels, numbers
 from kwis.large.source import ArrayBlock, Block, Columns, NpyBlock
 from kwis.large.summary import ColumnSummary, Summary, weights_of
+from kwis.sample import balanced
 from kwis.typing import Floats
-from kwis.weights import balanced
 
 CACHE_BYTES = 1 << 28
 """Blocks already read are kept in memory up to this size, in every process, unless the caller says otherwise."""

@@ -11,7 +11,7 @@ from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.large.runner import Runner
 from kwis.large.source import ArrayBlock, Columns, Footer, NpyBlock, block_rows, parquet_blocks, parquet_files, same_kinds
-from kwis.weights import WeightedSample
+from kwis.sample import WeightedSample
 
 _ARRAYS = ("context", "weight", "reward")
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kwis.smoothing.threads import each_block, engine
+from kwis.runtime.threads import each_block, engine
 from kwis.typing import Floats
 
 Handle = Any

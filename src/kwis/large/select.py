@@ -11,15 +11,15 @@ import numpy as np
 
 from kwis._validation import read_only
 from kwis.bandwidth.select import select_bandwidth
-from kwis.kernels import Kernel
+from kwis.kernel.clouds import Space, sums
+from kwis.kernel.profiles import Kernel
 from kwis.large.blocks import combined
 from kwis.large.draw import joined_rows, stratified
 from kwis.large.frame import Frame, Rows
 from kwis.large.runner import Runner, reduced
 from kwis.large.source import Block
 from kwis.results import BandwidthChoice
-from kwis.smoothing.clouds import Space, sums
-from kwis.smoothing.threads import engine
+from kwis.runtime.threads import engine
 from kwis.typing import Bandwidth, Floats
 
 SELECTION_ROWS = 20_000

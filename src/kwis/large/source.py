@@ -13,10 +13,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from kwis.data.read.files import files_of, format_of
+from kwis.data.table import refuse_alike
 from kwis.errors import InputError
-from kwis.io.files import files_of, format_of
 from kwis.large.arrow import Kind, alike, kind_of
-from kwis.table import refuse_alike
 from kwis.typing import Floats
 
 _FEWEST, _MOST, _BLOCKS = 8192, 1 << 18, 32  # rows of a block, and how many blocks a log is cut into between these limits

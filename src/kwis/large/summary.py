@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.distributions import rounded_off
+from kwis.data.distributions import rounded_off
 from kwis.errors import InputError, UnsupportedError
 from kwis.large.arrow import Kind, kind_of, labels, numbers
 from kwis.large.source import ArrayBlock, Block, Columns, NpyBlock, Weigher

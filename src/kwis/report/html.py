@@ -11,13 +11,13 @@ from os import PathLike
 from pathlib import Path
 from string import Template
 
-from kwis._files import writable, write_whole
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import SEGMENTS_SHOWN
 from kwis.report.layout import body
 from kwis.report.markup import element
 from kwis.report.summary import page_of
 from kwis.report.view import Page
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import SEGMENTS_SHOWN
+from kwis.runtime.writing import writable, write_whole
 
 
 def write_html(evaluation: Evaluation, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kwis.evaluation.answer import Evaluation
 from kwis.report.sections.answer import answer
 from kwis.report.sections.comparison import policies, segments
 from kwis.report.sections.estimates import estimates
@@ -15,6 +14,7 @@ from kwis.report.sections.trust import trust
 from kwis.report.sections.weights import weights
 from kwis.report.view import Page
 from kwis.report.wording import listed
+from kwis.result.evaluation import Evaluation
 
 _ORDER = (
     estimates,

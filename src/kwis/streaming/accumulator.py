@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Label
-from kwis.diagnostics.bound import Floor
+from kwis.checks.bound import Floor
+from kwis.data.columns import Label
 from kwis.errors import InputError
 from kwis.streaming.capped import CappedSums
 from kwis.streaming.largest import Largest, Spread

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from kwis.diagnostics import PropensityReport, TargetDiagnostics, training_checks
+from kwis.checks import PropensityReport, TargetDiagnostics, training_checks
 from kwis.errors import UnsupportedError
 from kwis.estimators import traits
 from kwis.estimators.traits import PAIRS, STATES, SUMS
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.assemble import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.caveats import about_training, verdicts_of
 from kwis.evaluation.claims import family_note, judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
 from kwis.evaluation.measure import Measured, std_errors_of
 from kwis.evaluation.recommend import pick
-from kwis.evaluation.records import LOGGING_POLICY, Settings
 from kwis.evaluation.robustness import robustness_of
+from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.scope import scope_of, source_doubt
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import LOGGING_POLICY, Settings
 from kwis.streaming.accumulator import Accumulator
 from kwis.streaming.checks import Sampled, support_of, weight_diagnostics
 from kwis.streaming.kernel import Kernels, kernel_notes, kernel_side

@@ -8,33 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from kwis._process import muted
 from kwis._validation import read_only
-from kwis.columns import Label
-from kwis.diagnostics import Drift, PropensityReport, TargetDiagnostics, WeightDiagnostics, drift, propensity_report
-from kwis.diagnostics.balance import balance
-from kwis.diagnostics.bound import is_bounded
-from kwis.diagnostics.local import local_mean_weight
-from kwis.diagnostics.pareto import pareto_k
-from kwis.diagnostics.records import InfluentialRow
-from kwis.diagnostics.verdict import verdict
-from kwis.diagnostics.weight import PROBABILITIES
+from kwis.checks import Drift, PropensityReport, TargetDiagnostics, WeightDiagnostics, drift, propensity_report
+from kwis.checks.balance import balance
+from kwis.checks.bound import is_bounded
+from kwis.checks.findings import InfluentialRow
+from kwis.checks.local_map import local_mean_weight
+from kwis.checks.pareto import pareto_k
+from kwis.checks.verdict import verdict
+from kwis.checks.weight import PROBABILITIES
+from kwis.data.columns import Label
+from kwis.data.log import LoggedBandit
+from kwis.data.read.assemble import assemble
+from kwis.data.read.frames import from_frame
+from kwis.data.read.source import Roles
+from kwis.data.read.source import Source as TableSource
 from kwis.errors import InputError
 from kwis.evaluation.measure import p_value
-from kwis.io.assemble import assemble
-from kwis.io.frames import from_frame
-from kwis.io.source import Roles
-from kwis.io.source import Source as TableSource
-from kwis.logged import LoggedBandit
-from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TargetPolicy, trained_elsewhere, weigh
-from kwis.propensity import refuse_deterministic
-from kwis.propensity.support import Support
+from kwis.models.propensity import refuse_deterministic
+from kwis.models.propensity.support import Support
+from kwis.policy.discrete import ChosenColumn, DistributionColumns, ProbabilityColumn, TargetPolicy, trained_elsewhere, weigh
+from kwis.policy.target import resolve_targets
+from kwis.runtime.process import muted
+from kwis.sample import WeightedSample
 from kwis.streaming.accumulator import Accumulator
 from kwis.streaming.plan import Plan, Target
 from kwis.streaming.totals import Totals
-from kwis.targets import resolve_targets
 from kwis.typing import Floats
-from kwis.weights import WeightedSample
 
 _MOST_INFLUENTIAL = 10
 

@@ -13,19 +13,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kwis.data.log import LoggedBandit
+from kwis.data.read.assemble import assemble
+from kwis.data.read.frames import from_frame
+from kwis.data.read.read_log import completed, read_source
+from kwis.data.read.source import Roles
+from kwis.data.read.source import Source as TableSource
+from kwis.data.read.uneven import note_on
+from kwis.data.table import Table, stacked
 from kwis.errors import InputError
-from kwis.io.assemble import assemble
-from kwis.io.frames import from_frame
-from kwis.io.read import completed, read_source
-from kwis.io.source import Roles
-from kwis.io.source import Source as TableSource
-from kwis.io.uneven import note_on
 from kwis.large.estimate import runner_of
 from kwis.large.runner import Progress, Runner, Threads
-from kwis.logged import LoggedBandit
 from kwis.streaming.scan import ScannedLog, Whole
 from kwis.streaming.source import ArrowData, Batch, ParquetFiles, Source
-from kwis.table import Table, stacked
 
 COLLECTED_ROWS = 1_000_000
 COLLECTED_CELLS = 40_000_000  # rows times columns: 320 MB of numbers

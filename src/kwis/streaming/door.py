@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
-from kwis.evaluation.answer import Evaluation
 from kwis.intervals.protocol import streamed_replicates
 from kwis.large.runner import Progress
-from kwis.logged import LoggedBandit
+from kwis.result.evaluation import Evaluation
 from kwis.streaming.collect import collected
 from kwis.streaming.evaluate import REPLICATES, evaluate_scanned
 from kwis.streaming.scan import ScannedLog, scan_log

@@ -12,13 +12,13 @@ from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.estimators import KernelWIS, traits
 from kwis.estimators.registry import by_name
 from kwis.evaluation.account import few_rows
-from kwis.evaluation.answer import Evaluation
 from kwis.evaluation.prepare import seed_of
-from kwis.evaluation.records import LOGGING_POLICY
 from kwis.evaluation.roster import Roster
 from kwis.large.estimate import runner_of
 from kwis.large.runner import Runner, reduced
-from kwis.smoothing.threads import engine
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import LOGGING_POLICY
+from kwis.runtime.threads import engine
 from kwis.streaming.accumulator import Accumulator, merged
 from kwis.streaming.answer import Run
 from kwis.streaming.checks import Sampled, known_actions

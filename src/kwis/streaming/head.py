@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Label
-from kwis.distributions import ColumnsByAction, numbers_in
+from kwis.data.columns import Label
+from kwis.data.distributions import ColumnsByAction, numbers_in
+from kwis.data.read.context import context_columns
+from kwis.data.read.frames import from_frame
+from kwis.data.read.source import Roles, with_usual_propensity
+from kwis.data.table import Table
 from kwis.errors import InputError, UnsupportedError
-from kwis.io.context import context_columns
-from kwis.io.frames import from_frame
-from kwis.io.source import Roles, with_usual_propensity
-from kwis.policies import ChosenColumn, DistributionColumns, ProbabilityColumn, TrainedElsewhere
+from kwis.policy.discrete import ChosenColumn, DistributionColumns, ProbabilityColumn, TrainedElsewhere
+from kwis.policy.target import each_target, target_in
 from kwis.streaming.plan import ByAction, Target
-from kwis.table import Table
-from kwis.targets import each_target, target_in
 from kwis.typing import Floats
 
 HEAD_ROWS = 10_000

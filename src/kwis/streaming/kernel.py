@@ -17,6 +17,7 @@ from kwis.errors import UnsupportedError
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.large.runner import Progress
 from kwis.results import Estimate
+from kwis.sample import WeightedSample
 from kwis.streaming.checks import Sampled
 from kwis.streaming.frame import DaskFrame
 from kwis.streaming.plan import Plan
@@ -24,7 +25,6 @@ from kwis.streaming.scan import ScannedLog
 from kwis.streaming.sides import Side, Sides
 from kwis.streaming.source import ArrowData, ParquetFiles
 from kwis.streaming.totals import Totals
-from kwis.weights import WeightedSample
 
 _ROWS = 5_000
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.diagnostics.bound import Floor, least_positive
+from kwis.checks.bound import Floor, least_positive
 from kwis.errors import InputError
 from kwis.streaming import values
 from kwis.streaming.accumulator import Accumulator, Weighed, checked_terms

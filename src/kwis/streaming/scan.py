@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from kwis._text import visible
-from kwis.columns import Label
-from kwis.io.assemble import checked_source
-from kwis.io.databases import database_kind
-from kwis.io.files import files_of, format_of
-from kwis.io.source import PropensityColumns, Roles
-from kwis.logged import LoggedBandit, PropensitySource
+from kwis.data.columns import Label
+from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.read.assemble import checked_source
+from kwis.data.read.databases import database_kind
+from kwis.data.read.files import files_of, format_of
+from kwis.data.read.source import PropensityColumns, Roles
 from kwis.streaming.frame import DaskFrame
 from kwis.streaming.source import ArrowData, ParquetFiles, Source
 

@@ -16,11 +16,11 @@ from typing import Any, cast
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.estimators.influence import standard_error
 from kwis.estimators.registry import by_name
 from kwis.evaluation.intervals import Intervals, error_between, influence_between
 from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.results import Estimate, Interval
+from kwis.stats.influence import standard_error
 from kwis.streaming.state_totals import StateEstimate
 from kwis.streaming.totals import Coefficients, Ratio, Totals
 from kwis.typing import Floats

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kwis.data.read.duck import first_line
+from kwis.data.read.folders import base_of, folder_columns, note_on, unused_folders
 from kwis.errors import InputError, UnsupportedError
-from kwis.io.duck import first_line
-from kwis.io.folders import base_of, folder_columns, note_on, unused_folders
 from kwis.large.arrow import kind_of
 from kwis.large.runner import Runner
 from kwis.large.source import Footer, parquet_files, same_kinds

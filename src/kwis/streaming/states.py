@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis._scratch import Folder
+from kwis.runtime.scratch import Folder
 from kwis.streaming.rows import Rows
 from kwis.typing import Floats, Ints
 
@@ -130,7 +130,7 @@ class States:
             return
         if self.pending:
             self._spill()
-        from kwis.io.duck import connect, listed, literal
+        from kwis.data.read.duck import connect, listed, literal
 
         sums = ", ".join(f"fsum(x{j}) AS x{j}" for j in range(self.width))
         with Folder() as folder, connect() as connection:

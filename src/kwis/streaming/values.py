@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kwis.columns import Label
-from kwis.distributions import TOLERANCE, named, rounded_off
+from kwis.data.columns import Label
+from kwis.data.distributions import TOLERANCE, named, rounded_off
 from kwis.errors import InputError
 from kwis.large.arrow import kind_of, numbers
 from kwis.streaming.compiled import chained, mixed

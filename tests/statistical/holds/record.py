@@ -24,7 +24,7 @@ def records_of(world, seed, oracle):
         warnings.simplefilter("always")
         read = kwis.read_log(log.table, **log.roles)
         by = "segment" if world.regime.segments else ()
-        with patch("kwis.evaluation.evaluate.paths_of", lambda *_: ()):  # a picture: nothing judged here depends on it
+        with patch("kwis.evaluation.run.paths_of", lambda *_: ()):  # a picture: nothing judged here depends on it
             evaluation = kwis.evaluate(read, dict(log.targets), by=by)
         right = _oracle(world, seed, log, oracle) if world.regime.kind == "misreport" else {}
     whole = {
@@ -51,7 +51,7 @@ def records_of(world, seed, oracle):
 
 def alarms_of(world, seed):
     """The tests of the propensities alone, which are quick: a record per log."""
-    from kwis.targets import resolve_targets
+    from kwis.policy.target import resolve_targets
 
     log = draw(world, seed)
     read = kwis.read_log(log.table, **log.roles)

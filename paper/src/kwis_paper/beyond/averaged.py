@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from kwis import RBF
-from kwis.smoothing import kernel_means
+from kwis.kernel import kernel_means
 from kwis.typing import Floats, Ints
 from kwis_paper.beyond.columns import AVERAGED
 from kwis_paper.beyond.criteria import estimate_path, usual_grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kwis.kernels import KERNELS
+from kwis.kernel.profiles import KERNELS
 from kwis_paper.beyond.columns import AVERAGED, BEST, CRITERIA, KERNEL_COLUMNS
 from kwis_paper.beyond.intervals import SHOWN
 from kwis_paper.beyond.kernels import KERNEL_ROWS

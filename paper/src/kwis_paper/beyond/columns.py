@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kwis.kernels import KERNELS
+from kwis.kernel.profiles import KERNELS
 from kwis_paper.further import FURTHER, MISREPORTS
 
 REPAIRED, ORACLE = "repaired-", "oracle-"

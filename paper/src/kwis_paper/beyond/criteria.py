@@ -21,11 +21,11 @@ import numpy as np
 
 from kwis import RBF, BandwidthChoice, InputError, Kernel, KernelWIS, WeightedSample
 from kwis.bandwidth.scale import typical_distance
-from kwis.estimators.influence import draw_sums
-from kwis.estimators.local import LocalSums, whole_sums
-from kwis.smoothing.geometry import Geometry
+from kwis.estimators.neighbourhood import LocalSums, whole_sums
+from kwis.kernel.geometry import Geometry
+from kwis.sample import balanced, safe_ratio
+from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
-from kwis.weights import balanced, safe_ratio
 from kwis_paper.beyond.columns import CRITERIA
 
 _OCTAVES = np.arange(3.0, -2.01, -0.5)  # of the usual grid, around the typical distance between contexts
@@ -78,7 +78,7 @@ def estimate_path(
 
 
 def _estimate(w: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised: bool) -> tuple[Floats, Floats]:
-    """Values (T,) and influence (n, T); the formulas of :mod:`kwis.estimators.local` for many weights at once."""
+    """Values (T,) and influence (n, T); the formulas of :mod:`kwis.estimators.neighbourhood` for many weights at once."""
     sets = w.shape[1]
     around = sums(np.concatenate([c, c * w], axis=1))
     near, near_weight = around[:, :1], np.broadcast_to(around[:, 1:], w.shape)

@@ -6,9 +6,9 @@ import numpy as np
 
 from kwis import select_bandwidth
 from kwis.bandwidth.shrunk import select_shrunk
-from kwis.estimators.local import LocalSums
-from kwis.kernels import KERNELS
-from kwis.smoothing import kernel_products
+from kwis.estimators.neighbourhood import LocalSums
+from kwis.kernel import kernel_products
+from kwis.kernel.profiles import KERNELS
 from kwis.typing import Floats, Ints
 from kwis_paper import names
 from kwis_paper.beyond.columns import BEST, CRITERIA

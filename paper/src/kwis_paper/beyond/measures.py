@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kwis.smoothing.geometry import Geometry, squared_distances
-from kwis.smoothing.threads import each_block, row_blocks
+from kwis.kernel.geometry import Geometry, squared_distances
+from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 from kwis_paper.policies import Policy
 from kwis_paper.simulate import Laboratory

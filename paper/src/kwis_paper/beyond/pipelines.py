@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.estimators.local import LocalSums
+from kwis.estimators.neighbourhood import LocalSums
+from kwis.sample import safe_ratio
 from kwis.typing import Bandwidth, Floats, Ints
-from kwis.weights import safe_ratio
 from kwis_paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
 from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.estimates import Influenced, local_of, mean_of, ratio_of

@@ -14,7 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from kwis import select_bandwidths
-from kwis.smoothing.threads import default_threads, engine
+from kwis.runtime.threads import default_threads, engine
 from kwis.typing import Floats, Ints
 from kwis_paper import stages
 from kwis_paper.beyond import kernels, rule

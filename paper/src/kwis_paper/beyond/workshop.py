@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kwis.outcome.models import fit_rewards
-from kwis.smoothing.threads import each_block
+from kwis.models.reward.models import fit_rewards
+from kwis.runtime.threads import each_block
 from kwis.typing import Floats, Ints
 from kwis_paper import names
 from kwis_paper.beyond.columns import LOGGED, REPAIRS
@@ -23,7 +23,7 @@ from kwis_paper.policies import Policy, chosen_probability
 from kwis_paper.simulate import Laboratory
 
 if TYPE_CHECKING:
-    from kwis.propensity.repair import RepairModel
+    from kwis.models.propensity.repair import RepairModel
 
 PARTS_LEFT_OUT = 5
 """Parts of the training log that the repair is learnt again without."""
@@ -129,7 +129,7 @@ class Workshop:
     def _fit(self, pair: Pair, kind: str) -> Repaired:
         if kind == LOGGED:
             return self._fit_logged(pair)
-        from kwis.propensity.repair import TERMS, fit_repair
+        from kwis.models.propensity.repair import TERMS, fit_repair
 
         laboratory = self.laboratory
         given, (train, test) = laboratory.probabilities(pair.behaviour), laboratory.rows
@@ -154,7 +154,7 @@ class Workshop:
         return np.stack([self.laboratory.log(pair.logging, number).action for number in sets], axis=1)
 
     def _fit_logged(self, pair: Pair) -> Repaired:
-        from kwis.propensity.repair_logged import fit_repair_logged
+        from kwis.models.propensity.repair_logged import fit_repair_logged
 
         laboratory = self.laboratory
         given, (train, test) = laboratory.probabilities(pair.behaviour), laboratory.rows

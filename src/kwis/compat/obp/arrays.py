@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.distributions import TOLERANCE
+from kwis.data.distributions import TOLERANCE
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints
 

@@ -11,10 +11,10 @@ from kwis import _validation as check
 from kwis import estimators as core
 from kwis.compat.obp.arrays import Given
 from kwis.compat.obp.shared import Clipped, ValueEstimator
+from kwis.data.scaling import standardise
 from kwis.errors import UnsupportedError
-from kwis.scaling import standardise
+from kwis.sample import WeightedSample
 from kwis.typing import Bandwidth, Floats
-from kwis.weights import WeightedSample
 
 
 @dataclass(frozen=True)

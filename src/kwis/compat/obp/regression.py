@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from kwis import _validation as check
-from kwis._learning import fitting
-from kwis.bandwidth.folds import make_folds
 from kwis.compat.obp.arrays import Given, codes
 from kwis.errors import InputError, UnsupportedError
+from kwis.models.fitting import fitting
+from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints
 
 METHODS = ("normal", "iw")

@@ -12,9 +12,9 @@ from kwis import _validation as check
 from kwis.compat.obp.arrays import Given
 from kwis.errors import InputError
 from kwis.intervals import Bootstrap
-from kwis.outcome.sample import PredictedSample
+from kwis.models.reward.sample import PredictedSample
+from kwis.sample import WeightedSample
 from kwis.typing import Floats
-from kwis.weights import WeightedSample
 
 
 class ValueEstimator(ABC):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Recommendation
-from kwis.evaluation.words import robustness_words
 from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, listed, number, sentence, span
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Recommendation
+from kwis.result.words import robustness_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

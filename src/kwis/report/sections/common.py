@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Change
 from kwis.report.view import Badge, Block, Cell
 from kwis.report.wording import confidence, decimals_for, number, span
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Change
 from kwis.results import Interval, Verdict
 
 OPEN_BLOCKS = 3

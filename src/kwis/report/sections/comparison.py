@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Change, Ranking, Segments
 from kwis.report.charts import Forest, Stripe
 from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, interval_words, names_of, number_cell, value_words
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, sentence
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Change, Ranking, Segments
 
 _MOST_STRIPES = 40
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import LOGGING_POLICY, Change, Row, every_policy
 from kwis.report.charts import Forest, Stripe
 from kwis.report.charts.forest import cut
 from kwis.report.sections.common import claim_words, decimals_of, fold_after, interval_words, number_cell, value_words
 from kwis.report.sections.glossary import glossary
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import LOGGING_POLICY, Change, Row, every_policy
 
 _MOST_STRIPES = 40
 

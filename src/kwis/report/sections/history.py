@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kwis.diagnostics.records import Drift, InfluentialRow
-from kwis.evaluation.answer import Evaluation
+from kwis.checks.findings import Drift, InfluentialRow
 from kwis.report.charts import Forest, Stripe
 from kwis.report.sections.common import decimals_of, fold_after, names_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import count, decimals_for, number, p_value, percent, rough, sentence, span
+from kwis.result.evaluation import Evaluation
 
 _SIGMAS = 1.959963984540054
 

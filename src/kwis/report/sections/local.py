@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kwis.diagnostics.records import LocalMeanWeight, MeanTest, PropensityReport
-from kwis.evaluation.answer import Evaluation
+from kwis.checks.findings import LocalMeanWeight, MeanTest, PropensityReport
 from kwis.report.charts import Curve, Forest, Plot, Point, Scale, Stripe, linear
 from kwis.report.sections.common import fold_after
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import count, number, p_value, percent, span
+from kwis.result.evaluation import Evaluation
 
 _POINTS, _MOST_REGIONS = 90, 12
 _LEAD = (

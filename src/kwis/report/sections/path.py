@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Path
 from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
 from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, rough, span
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Path
 
 _LEAD = (
     "A small bandwidth compares each row with contexts like its own (State-WIS, normalised), a large one with all rows (WIS). "

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from kwis.diagnostics.records import Balance, PropensityReport
-from kwis.evaluation.answer import Evaluation
-from kwis.propensity.reliability import Reliability
+from kwis.checks.findings import Balance, PropensityReport
+from kwis.models.propensity.reliability import Reliability
 from kwis.report.charts import Curve, Forest, Plot, Point, Stripe, linear
 from kwis.report.sections.common import badge_of, number_cell
 from kwis.report.sections.repair import repair_block
 from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
 from kwis.report.wording import count, number, p_value, sentence
+from kwis.result.evaluation import Evaluation
 
 _MOST_FEATURES = 20
 _SIGMAS = 1.959963984540054

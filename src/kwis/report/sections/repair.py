@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kwis.diagnostics.records import PropensityReport
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.repair import Repair
+from kwis.checks.findings import PropensityReport
+from kwis.evaluation.mend import Repair
 from kwis.report.sections.common import decimals_of, number_cell
 from kwis.report.view import Block, Cell, Table, Tile
 from kwis.report.wording import count, number, p_value, sentence
+from kwis.result.evaluation import Evaluation
 
 
 def repair_block(evaluation: Evaluation) -> Block | None:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Settings
 from kwis.report.sections.common import names_of
 from kwis.report.view import Block, Cell, Section, Table
 from kwis.report.wording import confidence, count, rough, sentence
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Settings
 from kwis.typing import Bandwidth
 
 _MOST_NAMES = 40

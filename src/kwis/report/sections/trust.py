@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kwis.evaluation.answer import Evaluation
-from kwis.evaluation.records import Recommendation
-from kwis.evaluation.words import robustness_words
 from kwis.report.sections.common import badge_of, decimals_of, fold_after, interval_words, names_of
 from kwis.report.view import Block, Section
 from kwis.report.wording import number, sentence
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Recommendation
+from kwis.result.words import robustness_words
 
 _LEAD = "A verdict from the log alone: how much of it speaks about the policy, and whether its propensities are what they say."
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from kwis.diagnostics.records import WeightDiagnostics
-from kwis.evaluation.answer import Evaluation
+from kwis.checks.findings import WeightDiagnostics
 from kwis.report.charts import Column, Histogram, logarithmic
 from kwis.report.sections.common import fold_after
 from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
 from kwis.report.wording import count, number, p_value, percent, rough
+from kwis.result.evaluation import Evaluation
 from kwis.typing import Floats
 
 _BINS = 28

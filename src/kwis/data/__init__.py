@@ -1,0 +1,1 @@
+"""Tables of logged decisions: columns, roles, the encoded context, and the readers that fill them."""

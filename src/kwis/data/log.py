@@ -1,0 +1,195 @@
+"""Logged decisions as clean arrays: what :func:`kwis.read_log` returns and everything downstream starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from kwis._text import visible
+from kwis._validation import read_only
+from kwis.data.columns import Array, Label
+from kwis.data.encode import Encoding
+from kwis.data.table import Table
+from kwis.errors import InputError
+from kwis.typing import ArrayLike, Floats, Ints
+
+COPIES, SHARED = "copies", "shared"
+"""``group_origin`` of a log whose groups nobody declared."""
+
+PropensitySource = Literal["randomiser", "model"]
+PROPENSITY_SOURCES: tuple[PropensitySource, ...] = ("randomiser", "model")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LoggedBandit:
+    """Decisions of a logging policy, their circumstances and their outcomes; arrays are read-only.
+
+    Made by :func:`kwis.read_log`, which checks everything; ``log["age"]`` is the raw column ``age``.
+
+    Attributes
+    ----------
+    action, action_names
+        ``(n,)`` codes from 0 to K - 1, and the label of each code, sorted.
+    reward, reward_names
+        ``(n, R)``, one column per reward.
+    propensity
+        ``(n,)`` probability with which the logger chose the logged action; None if it was not logged.
+    behaviour
+        ``(n, K)`` the logger's whole distribution, where it is known.
+    propensity_origin
+        ``"logged"``, or what replaced them, such as ``"estimated"``.
+    propensity_source
+        ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them; None: nobody said.
+    encoding
+        The context ready for distances, with the story of each column: see :mod:`kwis.data.encode`.
+    row_weight
+        How many interactions each row stands for; None if each is one.
+    group, logger
+        ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels the latter.
+    group_origin
+        ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.data.copies`; ``"shared"`` where rows that share a value
+        share one draw, though nobody said so, see :mod:`kwis.evaluation.sharing`.
+    time
+        ``(n,)`` seconds since 1970 for dates, otherwise the numbers given.
+    table
+        Every raw column of the source, for targets, segments and policies that are functions.
+    notes
+        Sentences on what was done to the source, to be shown beside any result.
+    context_columns, context_named
+        Raw columns that the context was made from, and whether somebody said that these are the ones.
+    rows
+        Row numbers of the source, kept by :meth:`take`.
+    """
+
+    action: Ints
+    action_names: tuple[Label, ...]
+    reward: Floats
+    reward_names: tuple[str, ...]
+    encoding: Encoding
+    table: Table
+    rows: Ints
+    propensity: Floats | None = None
+    behaviour: Floats | None = None
+    propensity_origin: str = "logged"
+    propensity_source: PropensitySource | None = None
+    row_weight: Floats | None = None
+    group: Ints | None = None
+    group_origin: str = "declared"
+    time: Floats | None = None
+    logger: Ints | None = None
+    logger_names: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    context_columns: tuple[str, ...] = ()
+    context_named: bool = True
+
+    def __len__(self) -> int:
+        return int(self.action.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self)
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.action_names)
+
+    @property
+    def context(self) -> Floats:
+        """``(n, d)`` encoded context, ready for distances."""
+        return self.encoding.context
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Columns of ``context`` that hold codes, compared for equality."""
+        return self.encoding.categorical
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.encoding.features)
+
+    def reward_number(self, reward: int | str) -> int:
+        """Column of a reward given by its name or number."""
+        known = self.reward_names
+        if isinstance(reward, str) and reward in known:
+            return known.index(reward)
+        if isinstance(reward, int) and not isinstance(reward, bool) and 0 <= reward < len(known):
+            return reward
+        raise InputError(f"`reward` must be one of {', '.join(known)}, or its number, got {reward!r}")
+
+    def features(self) -> Floats:
+        """Dense matrix for regressions and classifiers: numbers standardised, categories as 0/1 columns."""
+        return self.encoding.design()
+
+    def __getitem__(self, name: str) -> Array:
+        """Raw values of a column: numbers, dates, booleans, or Python strings with None where missing."""
+        return self.table.column(name).natural()
+
+    def take(self, rows: ArrayLike) -> LoggedBandit:
+        """Log of the given rows, in that order, repeats allowed; codes, names and scaling stay as they are."""
+        picked = np.arange(len(self))[np.asarray(rows)]
+
+        def pick(array: Array | None) -> Array | None:
+            return None if array is None else read_only(array[picked])
+
+        return replace(
+            self,
+            action=read_only(self.action[picked]),
+            reward=read_only(self.reward[picked]),
+            encoding=self.encoding.take(picked),
+            table=self.table.take(picked),
+            rows=read_only(self.rows[picked]),
+            propensity=pick(self.propensity),
+            behaviour=pick(self.behaviour),
+            row_weight=pick(self.row_weight),
+            group=pick(self.group),
+            time=pick(self.time),
+            logger=pick(self.logger),
+        )
+
+    def without_context(self, columns: Iterable[str]) -> LoggedBandit:
+        """Log whose context leaves out what was made from the given raw columns; they stay in ``table``."""
+        unwanted = set(columns)
+        if not unwanted & set(self.context_columns):
+            return self
+        kept = tuple(name for name in self.context_columns if name not in unwanted)
+        gone = ", ".join(f"`{name}`" for name in self.context_columns if name in unwanted)
+        encoding = self.encoding.without(unwanted)
+        fresh = [note for note in encoding.notes if note not in self.notes]
+        notes = (*self.notes, f"not part of the context: {gone}", *fresh)
+        return replace(self, encoding=encoding, context_columns=kept, notes=notes)
+
+    def with_propensity(self, distribution: Floats, note: str, origin: str = "estimated") -> LoggedBandit:
+        """Log with the given ``(n, K)`` behaviour distribution, and a note that says where it is from."""
+        if distribution.shape != (len(self), self.n_actions):
+            raise InputError(f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}")
+        logged = distribution[np.arange(len(self)), self.action]
+        return replace(
+            self,
+            propensity=read_only(logged),
+            behaviour=read_only(distribution),
+            propensity_origin=origin,
+            notes=(*self.notes, note),
+        )
+
+    def __repr__(self) -> str:
+        known = f"{self.propensity_origin}, {'of all actions' if self.behaviour is not None else 'of the action taken'}"
+        known += "" if self.propensity_source is None else f", from a {self.propensity_source}"
+        actions = ", ".join(str(name) for name in self.action_names[:6]) + (", ..." if self.n_actions > 6 else "")
+        extras = [name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None]
+        lines = [
+            f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
+            f"  reward      {', '.join(f'{name} (mean {mean:.4g})' for name, mean in zip(self.reward_names, self._means(), strict=True))}",
+            f"  propensity  {'not logged' if self.propensity is None else known}",
+            f"  context     {', '.join(self.feature_names[:8])}{', ...' if len(self.feature_names) > 8 else ''}",
+            *([f"  also        {', '.join(extras)}"] if extras else []),
+            *(f"  note        {note}" for note in self.notes),
+        ]
+        return visible("\n".join(lines))
+
+    def _means(self) -> Floats:
+        with np.errstate(over="ignore"):
+            return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)

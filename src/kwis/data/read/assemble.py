@@ -1,0 +1,180 @@
+"""From a table and the meaning of its columns to a checked log; every rule about a log's columns is here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwis._validation import one_of, read_only
+from kwis.data.columns import Label
+from kwis.data.distributions import codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
+from kwis.data.encode import encode, seconds
+from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
+from kwis.data.read.context import context_columns
+from kwis.data.read.source import PropensityColumns, Roles, Source, with_usual_propensity
+from kwis.data.table import Table
+from kwis.data.written import without
+from kwis.errors import InputError
+from kwis.runtime.process import warn
+from kwis.typing import Floats, Ints
+
+FEW_ROWS = 30
+LARGEST_REWARD = 1e100  # squares and their sums stay far from overflow
+
+
+def assemble(source: Source, roles: Roles) -> LoggedBandit:
+    """The log of a source, with ``roles`` complete."""
+    table = source.table
+    if table.n == 0:
+        raise InputError("`source` must have rows, got none")
+    if table.n < FEW_ROWS:
+        warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 3)
+    if roles.key is not None:
+        table.column(roles.key, "key")
+    roles, usual = with_usual_propensity(roles, table)
+    action, action_names = _actions(table, roles.action or "action", roles.actions)
+    behaviour = _behaviour(table, roles.propensity, action, action_names)
+    rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
+    if not rewards:
+        raise InputError("`reward` must name at least one column, got none")
+    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
+    context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
+    encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
+    source_of_propensity = checked_source(roles.propensity_source)
+    logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
+    return LoggedBandit(
+        action=read_only(action),
+        action_names=action_names,
+        reward=read_only(np.column_stack([_rewards(table, name) for name in rewards])),
+        reward_names=rewards,
+        encoding=encoding,
+        table=table,
+        rows=read_only(np.arange(table.n)),
+        propensity=behaviour.logged,
+        behaviour=behaviour.whole,
+        propensity_source=source_of_propensity if behaviour.logged is not None else None,
+        row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
+        group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
+        time=None if roles.time is None else _times(table, roles.time),
+        logger=None if logger is None else read_only(logger),
+        logger_names=logger_names,
+        notes=(*source.notes, *usual, *context.notes, *encoding.notes),
+        context_columns=context.names,
+        context_named=roles.context is not None or not context.names,
+    )
+
+
+def _with_gaps(table: Table, roles: Roles, taken: set[str]) -> Table:
+    """The table with the values of ``missing`` taken for gaps, in the columns that have no other role."""
+    words = [roles.missing] if isinstance(roles.missing, str) else [str(word) for word in roles.missing]
+    if not words:
+        return table
+    return replace(table, columns={name: column if name in taken else without(column, words) for name, column in table.columns.items()})
+
+
+def checked_source(given: PropensitySource | None) -> PropensitySource | None:
+    """Where propensities come from, as somebody said it."""
+    if given is not None:
+        one_of(given, "propensity_source", PROPENSITY_SOURCES)
+    return given
+
+
+def _rewards(table: Table, name: str) -> Floats:
+    values = numbers_in(table.column(name), name, "reward")
+    large = np.abs(values) > LARGEST_REWARD
+    if large.any():
+        row = int(np.argmax(large))
+        raise InputError(f"{named(name, 'reward')} must be at most {LARGEST_REWARD:g} in size, got {values[row]} at row {row}")
+    return values
+
+
+def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[Ints, tuple[Label, ...]]:
+    column = table.column(name, "action")
+    if column.missing.any():
+        gap = "no value in any row" if column.missing.all() else f"none at row {int(np.argmax(column.missing))}"
+        raise InputError(f"{named(name, 'action')} must have a label in every row, got {gap}")
+    codes, names = column.coded()
+    if known is not None:
+        listed = tuple(known)
+        if len(set(listed)) != len(listed):
+            raise InputError("`actions` must list each action once")
+        codes = codes_of(column, listed)[0]
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            raise InputError(f"{named(name, 'action')} must hold only the actions listed, got {column.at(row)!r} at row {row}")
+        names = listed
+    if len(names) < 2:
+        raise InputError(f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}")
+    return codes, names
+
+
+@dataclass(frozen=True, slots=True)
+class _Behaviour:
+    logged: Floats | None
+    whole: Floats | None
+    columns: tuple[str, ...]
+
+
+def _behaviour(table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
+    """Probability of the logged action, and of all actions where it is known."""
+    if propensity is None or propensity is False:
+        return _Behaviour(None, None, ())
+    rows = np.arange(table.n)
+    if isinstance(propensity, str) and propensity in table:
+        logged = numbers_in(table.column(propensity), propensity, "propensity")
+        _refuse_outside(logged, propensity)
+        members = proper_family(table, propensity, actions)
+        whole = distribution_in(table, members, "propensity") if members else None
+        if whole is not None and np.abs(whole[rows, action] - logged).max() > 1e-6:
+            whole = None  # columns that are called alike but are something else
+        if len(actions) == 2 and whole is None:
+            whole = np.empty((table.n, 2))
+            whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
+        return _Behaviour(read_only(logged), None if whole is None else read_only(whole), (propensity, *members))
+    names = columns_by_action(table, propensity, actions, "propensity")
+    whole = distribution_in(table, names, "propensity")
+    logged = whole[rows, action]
+    if (logged <= 0).any():
+        row = int(np.argmax(logged <= 0))
+        raise InputError(
+            f"{named(names[action[row]], 'propensity')} must be positive where its action was taken, got {logged[row]} "
+            f"for {actions[action[row]]!r} at row {row}"
+        )
+    return _Behaviour(read_only(logged), read_only(whole), names)
+
+
+def _refuse_outside(logged: Floats, name: str) -> None:
+    bad = (logged <= 0) | (logged > 1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"{named(name, 'propensity')} must be in (0, 1], got {logged[row]} at row {row}")
+
+
+def _row_weights(table: Table, name: str) -> Floats:
+    values = numbers_in(table.column(name, "row_weight"), name, "row_weight")
+    if (values <= 0).any():
+        row = int(np.argmax(values <= 0))
+        raise InputError(f"{named(name, 'row_weight')} must be positive, got {values[row]} at row {row}")
+    return np.asarray(read_only(values))
+
+
+def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]]:
+    column = table.column(name, role)
+    codes, labels = column.coded()
+    if (codes < 0).any():
+        raise InputError(f"{named(name, role)} must have a label in every row, got none at row {int(np.argmax(codes < 0))}")
+    return codes, labels
+
+
+def _times(table: Table, name: str) -> Floats:
+    column = table.column(name, "time")
+    if column.kind == "date":
+        if column.missing.any():
+            raise InputError(f"{named(name, 'time')} must have a value in every row, got none at row {int(np.argmax(column.missing))}")
+        return np.asarray(read_only(seconds(column)))
+    if column.kind == "text":
+        row = int(np.argmin(column.missing))
+        raise InputError(f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} at row {row}")
+    return np.asarray(read_only(numbers_in(column, name, "time")))

@@ -1,0 +1,98 @@
+"""Results of SQL queries on DuckDB and SQLite databases, opened for reading only.
+
+SQLite is read through Python's own module: DuckDB would first have to download an extension.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kwis.data.columns import object_array
+from kwis.data.read.duck import clear_errors, connect, first_line, run_query
+from kwis.data.read.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
+from kwis.data.table import Table, refuse_alike, table_of
+from kwis.errors import InputError
+
+
+def database_kind(path: str) -> str | None:
+    """``"sqlite"`` or ``"duckdb"`` by the first bytes of the file, None for anything else."""
+    if not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        start = file.read(16)
+    if start.startswith(b"SQLite format 3"):
+        return "sqlite"
+    return "duckdb" if start[8:12] == b"DUCK" else None
+
+
+def read_database(path: str, kind: str, query: str | None, allow_external: bool = False) -> Table:
+    """Result of ``query`` on the database file."""
+    if kind == "sqlite":
+        source = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            wanted = _given(query, lambda: _sqlite_tables(source))
+            if not allow_external:
+                confine_sqlite(source)
+            return read_sqlite(source, wanted)
+        finally:
+            source.close()
+    with clear_errors(f"cannot open {path!r}"):
+        connection = connect(path)
+    with connection:
+        return run_query(connection, _given(query, lambda: _duckdb_tables(connection)), confined=not allow_external)
+
+
+def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
+    """Result of ``query`` on an open SQLite connection."""
+    try:
+        with in_time(connection), _reading_only(connection):
+            one_sqlite_select(query)
+            cursor = connection.execute(query)
+            rows = cursor.fetchmany(SQLITE_CELLS // max(1, len(cursor.description or ())) + 1)
+    except (sqlite3.Error, sqlite3.Warning) as failure:
+        raise InputError(f"`query` failed: {first_line(failure)}") from None
+    names = [str(entry[0]) for entry in cursor.description]
+    if len(rows) * len(names) > SQLITE_CELLS:
+        raise InputError(f"`query` must give at most {SQLITE_CELLS:,} cells, got more")
+    refuse_alike(names)
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return table_of([(name, object_array(list(values))) for name, values in zip(names, columns, strict=True)])
+
+
+@contextmanager
+def _reading_only(connection: sqlite3.Connection) -> Iterator[None]:
+    """Nothing is written to the databases of a connection, which is then as it was."""
+    try:
+        before = connection.execute("PRAGMA query_only").fetchone()[0]
+    except sqlite3.DatabaseError:  # a connection that is confined refuses all settings, and writing with them
+        yield
+        return
+    connection.execute("PRAGMA query_only = 1")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA query_only = {int(before)}")
+
+
+def _given(query: str | None, tables: Any) -> str:
+    if query is not None:
+        return query
+    names = tables()
+    known = f"its tables are {', '.join(names)}" if names else "it has no tables"
+    raise InputError(f"`query` must be given to read from a database, such as 'SELECT * FROM {names[0] if names else 'log'}'; {known}")
+
+
+def _sqlite_tables(connection: sqlite3.Connection) -> list[str]:
+    try:
+        return [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")]
+    except sqlite3.Error as failure:
+        raise InputError(f"cannot read the database: {first_line(failure)}") from None
+
+
+def _duckdb_tables(connection: Any) -> list[str]:
+    rows = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY table_name").fetchall()
+    return [str(name) for (name,) in rows]

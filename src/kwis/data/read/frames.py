@@ -1,0 +1,96 @@
+"""Tables held in memory: pandas, polars, Arrow and whatever else narwhals knows, and dictionaries of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kwis.data.columns import Column, object_array
+from kwis.data.table import Table, is_single, refuse_alike, table_of
+from kwis.errors import InputError
+
+
+def from_arrays(arrays: Mapping[Any, Any]) -> Table:
+    """Table from a dictionary of arrays or lists; a matrix ``X`` stands for the columns ``X_0``, ``X_1``, ..."""
+    for name, values in arrays.items():
+        if is_single(values):
+            raise InputError(f"`source` must hold one entry per row, got a single value for {name!r}")
+    return table_of([(str(name), values) for name, values in arrays.items()])
+
+
+def from_frame(source: Any, *, piece: bool = False) -> Table:
+    """Table from a data frame of any library that narwhals supports; a lazy one is collected. ``piece`` as in ``table_of``."""
+    import narwhals as nw
+
+    if type(source).__name__ == "LazyFrame":
+        source = source.collect()
+    names = [str(name) for name in getattr(source, "column_names", getattr(source, "columns", ()))]
+    refuse_alike(names)
+    if hasattr(source, "set_axis") and not all(isinstance(name, str) for name in source.columns):
+        source = source.set_axis(names, axis=1)  # pandas allows numbers as names
+    try:
+        frame: Any = nw.from_native(source)
+    except TypeError:
+        raise InputError(
+            "`source` must be a path, a data frame, an Arrow table or a dictionary of arrays, "
+            f"got {type(source).__module__.partition('.')[0]}.{type(source).__name__}"
+        ) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    parts: list[tuple[str, Any]] = []
+    for name in frame.columns:
+        _add(name, frame[name], parts)
+    return table_of(parts, piece=piece)
+
+
+def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:
+    """Add a series in the form that :func:`kwis.data.columns.column_of` reads alike from every library."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if isinstance(dtype, nw.Struct):
+        for inner in dtype.fields:
+            _add(f"{name}.{inner.name}", series.struct.field(inner.name), parts)
+    elif isinstance(dtype, nw.Date | nw.Datetime):
+        parts.append((name, _dates(series)))
+    elif dtype.is_integer() and (series.null_count() or isinstance(dtype, nw.Int128 | nw.UInt128)):
+        parts.append((name, object_array(series.to_list())))
+    elif dtype.is_integer():
+        parts.append((name, series.to_numpy()))
+    elif dtype.is_numeric():
+        parts.append((name, _floats(series)))
+    elif isinstance(dtype, nw.Boolean) and not series.null_count():
+        parts.append((name, series.to_numpy().astype(bool)))
+    elif isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        parts.append((name, _texts(series)))
+    else:
+        parts.append((name, object_array(series.to_list())))
+
+
+def _texts(series: Any) -> Any:
+    """Text with None where missing, which a cast to text turns into words in some versions of pandas."""
+    import narwhals as nw
+
+    empty = series.is_null().to_numpy().astype(bool)
+    items = (series if isinstance(series.dtype, nw.String) else series.cast(nw.String)).to_list()
+    return object_array([None if gone else item for item, gone in zip(items, empty.tolist(), strict=True)])
+
+
+def _floats(series: Any) -> Any:
+    import narwhals as nw
+
+    values = series.cast(nw.Float64)
+    empty = values.is_null().to_numpy().astype(bool)
+    filled = (values.fill_null(0.0) if empty.any() else values).to_numpy().astype(np.float64)
+    return np.where(empty, np.nan, filled)
+
+
+def _dates(series: Any) -> Column:
+    import narwhals as nw
+
+    moments = series.cast(nw.Datetime("us")) if isinstance(series.dtype, nw.Date) else series
+    empty = moments.is_null().to_numpy().astype(bool)
+    ticks = moments.dt.timestamp("us").fill_null(0).to_numpy().astype(np.int64)
+    return Column("date", np.where(empty, np.datetime64("NaT", "us"), ticks.astype("datetime64[us]")))

@@ -1,0 +1,43 @@
+"""Feedback dictionaries of the Open Bandit Pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kwis.data.read.frames import from_arrays
+from kwis.data.read.source import Roles, Source
+from kwis.errors import InputError
+
+_MARKS = {"n_rounds", "n_actions", "action", "reward"}
+_PER_ROW = ("context", "action", "reward", "pscore", "position", "pi_b", "expected_reward")
+
+
+def is_feedback(source: Mapping[Any, Any]) -> bool:
+    """Whether a dictionary is a feedback dictionary, by its keys."""
+    return _MARKS.issubset(source)
+
+
+def from_feedback(feedback: Mapping[Any, Any]) -> Source:
+    """Log of a feedback dictionary: ``pi_b``, if present and of one position, is the whole behaviour distribution."""
+    n_actions = int(feedback["n_actions"])
+    arrays = {key: np.asarray(feedback[key]) for key in _PER_ROW if feedback.get(key) is not None}
+    for key in ("pi_b", "expected_reward"):
+        if key in arrays and not _one_position(arrays[key]):
+            del arrays[key]
+    notes = []
+    if "position" in arrays and len(np.unique(arrays["position"])) > 1:
+        notes.append("rows of several positions were read together; take one position at a time to tell them apart")
+    if arrays["action"].ndim != 1:
+        raise InputError(f"`action` must have shape (n,), got {arrays['action'].shape}; slates are not supported")
+    table = from_arrays(arrays)
+    propensity = "pi_b" if "pi_b" in table.blocks else "pscore" if "pscore" in table else None
+    context = "context" if "context" in arrays else ()
+    roles = Roles(action="action", reward="reward", propensity=propensity, context=context, actions=range(n_actions))
+    return Source(table=table, roles=roles, notes=tuple(notes))
+
+
+def _one_position(array: Any) -> bool:
+    return array.ndim == 2 or (array.ndim == 3 and array.shape[2] == 1)

@@ -1,0 +1,308 @@
+"""The one orchestration function: from a log and target policies to an answer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.checks import PropensityReport, TargetDiagnostics, combine, drift, target_diagnostics, training_checks
+from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.read.assemble import checked_source
+from kwis.errors import InputError, KwisWarning
+from kwis.estimators.traits import NEIGHBOURS
+from kwis.evaluation.account import few_rows, notes_of, settings_of
+from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
+from kwis.evaluation.claims import judged_together
+from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.intervals import Intervals
+from kwis.evaluation.measure import (
+    Measured,
+    Policy,
+    kernel_of,
+    logging_policy,
+    measure,
+    resample,
+    samples_of,
+    selection_rows,
+    std_errors_of,
+)
+from kwis.evaluation.mend import REPAIR_MODES, RepairMode, repair_of
+from kwis.evaluation.path import path_rows, paths_of
+from kwis.evaluation.prepare import Ready, prepare
+from kwis.evaluation.recommend import Pick, Role, pick
+from kwis.evaluation.refit import refitted
+from kwis.evaluation.robustness import robustness_of
+from kwis.evaluation.roster import Roster
+from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
+from kwis.evaluation.scope import scope_of
+from kwis.evaluation.segments import KnownOfAll, segments_by
+from kwis.evaluation.split import Split, splits_by
+from kwis.intervals import IntervalMethod
+from kwis.kernel.profiles import RBF
+from kwis.models.reward import PredictedRewards, predict_rewards
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Path
+from kwis.results import Estimate, Verdict
+from kwis.runtime.threads import engine
+from kwis.typing import Seed
+
+Progress = Callable[[int, int, str], object]
+
+
+def evaluate(
+    log: Any,
+    target: Any,
+    *,
+    estimators: Any = None,
+    interval: IntervalMethod | None = None,
+    level: float = 0.95,
+    by: Any = (),
+    reward_model: Any = None,
+    propensity_model: Any = None,
+    propensity_source: PropensitySource | None = None,
+    repair: RepairMode = "auto",
+    exact: bool | None = None,
+    rng: Seed = 0,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Estimate what target policies would have brought, compare them with the logging policy, and say whether to trust it.
+
+    Parameters
+    ----------
+    log
+        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that these read, its columns
+        with their usual names. The answer does not depend on which of these it is, up to a size: a scanned log of more than 1,000,000
+        rows is evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
+    target
+        A column, a classifier, a function or an array; a list of them, or a mapping from names of your choice. See
+        :mod:`kwis.policy.target` for what each means.
+    estimators
+        Names or estimators; None: all that apply.
+    interval
+        An interval method for everything: :class:`kwis.StudentInterval` (None means the same), :class:`kwis.Bootstrap`,
+        :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
+        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to. A log too large for memory has percentiles of a Poisson bootstrap
+        (None, or a percentile :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
+    by
+        Columns whose values make segments, each with estimates and differences of its own: one, or a list; a tuple of columns, alone
+        or in the list, stands for their combinations.
+    reward_model
+        A regressor for the direct method and doubly robust estimators; None: the better of two. They take part if the target's
+        probability of every action is known.
+    propensity_model
+        A classifier that estimates propensities where the log has none; None: the better of two.
+    propensity_source
+        ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
+    repair
+        Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
+        see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its propensities.
+    exact
+        Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
+        :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    client
+        A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the same without it.
+    rng
+        A seed, or a generator that one is drawn from: everything random follows from it.
+    progress
+        Called as ``progress(done, total, what)`` at every step.
+    """
+    check.one_of(repair, "repair", REPAIR_MODES)
+    if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
+        raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
+    level, said = check.level(level), checked_source(propensity_source)
+    if not isinstance(log, LoggedBandit):
+        from kwis.streaming.door import evaluate_large, opened, said_of
+
+        found = opened(log, client, progress)
+        if not isinstance(found, LoggedBandit):
+            large = found if said is None else said_of(found, said)
+            models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
+            where = {"exact": exact, "client": client, "progress": progress}
+            return evaluate_large(large, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
+        log = found
+    if said is not None:
+        log = replace(log, propensity_source=said)
+    ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    check.two_draws(ready.log.n, ready.log.group)
+    few = few_rows(ready.log.n)
+    if few is not None:
+        warnings.warn(few, KwisWarning, stacklevel=2)
+    roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
+    intervals = Intervals(method=interval, level=level, seed=ready.seed)
+    steps = _Steps(progress, 2 * len(ready.targets) + 6)
+    with engine():
+        steps("checking the propensities")
+        ready = ready.repaired(repair)
+        return _Run(ready=ready, roster=roster, reward_model=reward_model, intervals=intervals, splits=splits, steps=steps).evaluation()
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Tells a callback what is being done."""
+
+    callback: Progress | None
+    total: int
+    done: int = -1
+
+    def __call__(self, what: str) -> None:
+        self.done += 1
+        self.within(what)
+
+    def within(self, what: str) -> None:
+        """The same step, further on."""
+        if self.callback is not None:
+            self.callback(self.done, self.total, what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Run:
+    """One evaluation under way."""
+
+    ready: Ready
+    roster: Roster
+    reward_model: Any
+    intervals: Intervals
+    splits: tuple[Split, ...]
+    steps: _Steps
+
+    def evaluation(self) -> Evaluation:
+        ready, intervals = self.ready, self.intervals
+        predictions = self._predictions()
+        policies = [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
+        measured, logging = self._measured(policies)
+        report = ready.report()
+        diagnostics = self._diagnostics(policies, measured, report)
+        picks = self._picks(measured, report, predictions)
+        chosen = {key: found.name for key, found in picks.items()}
+        self.steps("comparing policies")
+        changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
+        about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
+        training = training_checks(ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed)
+        learnt = about_training(ready.targets, training)
+        verdicts = self._verdicts(measured, diagnostics, about, learnt)
+        rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
+        entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        self.steps("estimating segments")
+        bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
+        known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)
+        segments = segments_by(self.splits, entries, logging, intervals, known)
+        self.steps("following the bandwidth")
+        paths = self._paths(policies, measured)
+        recommendations = recommendations_of(picks, rows, changes, measured, intervals)
+        found = Evaluation(
+            rows=rows,
+            changes=changes,
+            recommendations=recommendations,
+            diagnostics=diagnostics,
+            propensity=report if ready.mended is None else ready.mended.given_report,
+            repair=None if ready.mended is None else repair_of(ready.mended, entries),
+            rankings=rankings,
+            paths=paths,
+            segments=segments,
+            drift=changed[0],
+            weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
+            settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            training=training,
+            scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
+        )
+        self.steps("done")
+        return found
+
+    def _predictions(self) -> tuple[PredictedRewards, ...]:
+        self.steps("predicting rewards")
+        log, seed = self.ready.log, self.ready.seed
+        if not any(self.roster.models(target) for target in self.ready.targets):
+            return ()
+        return tuple(predict_rewards(log, j, self.reward_model, rng=seed) for j in range(len(log.reward_names)))
+
+    def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
+        ready, rewards = self.ready, self.ready.log.reward_names
+        logging = logging_policy(ready.logging_samples(), rewards)
+        measured = []
+        subset = selection_rows(ready.log.n, ready.seed)
+        for target, policy in zip(ready.targets, policies, strict=True):
+            self.steps(f"estimating {policy.name}")
+            measured += refitted(measure(policy, self.roster.of_target(target), rewards, subset))
+        self.steps("resampling")
+
+        def tick(done: int, total: int) -> None:
+            self.steps.within(f"resampling, {done:,} of {total:,}")
+
+        drawn = resample([*logging, *measured], self.intervals.resampled, self.intervals.replicates, ready.seed, tick)
+        return drawn[len(logging) :], {one.reward: one for one in drawn[: len(logging)]}
+
+    def _diagnostics(
+        self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
+    ) -> dict[str, TargetDiagnostics]:
+        log, found = self.ready.log, {}
+        for target, policy in zip(self.ready.targets, policies, strict=True):
+            self.steps(f"checking {target.name}")
+            kernel = kernel_of(measured, target.name)
+            # At an infinite bandwidth the map would be flat and show nothing.
+            bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
+            found[target.name] = target_diagnostics(
+                log,
+                target,
+                report,
+                sample=policy.samples[0],
+                bandwidth=bandwidth,
+                kernel=RBF if kernel is None else kernel.kernel,
+                rng=self.ready.seed,
+            )
+        return found
+
+    def _verdicts(
+        self,
+        measured: Sequence[Measured],
+        diagnostics: Mapping[str, TargetDiagnostics],
+        rewards: Mapping[str, Sequence[Verdict]],
+        training: Mapping[tuple[str, str], Verdict],
+    ) -> list[Verdict]:
+        targets = {name: found.verdict for name, found in diagnostics.items()}
+        weights = {name: found.weights for name, found in diagnostics.items()}
+        pairs = {key: (*([training[key]] if key in training else []), *rare(sample)) for key, sample in samples_of(measured).items()}
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, pairs)
+
+    def _picks(
+        self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
+    ) -> dict[tuple[str, str], Pick]:
+        explained = {made.reward: made.explained for made in predictions}
+        roles = {name: Role.of(estimator) for name, estimator in self.roster.by_name.items()}
+        near: dict[tuple[str, str], Estimate] = {}
+        for one in measured:
+            if roles[one.estimate.name].normalised_over == NEIGHBOURS:
+                near.setdefault((one.target, one.reward), one.estimate)
+        alone = {key: one.isolation for key, one in near.items()}
+        flat = {key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()}
+        return {
+            key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended, flat=key in flat, roles=roles)
+            for key, found in std_errors_of(measured).items()
+        }
+
+    def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
+        found: list[Path] = []
+        rows = path_rows(self.ready.log.n, self.ready.seed)
+        for policy in policies:
+            kernel = kernel_of(measured, policy.name)
+            if kernel is not None and np.ndim(kernel.bandwidth) == 0:
+                found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured)
+        return tuple(found)
+
+
+def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], Verdict]) -> PropensityReport:
+    """The report with what is known about the training of each target, which holds in every segment too."""
+    about: dict[str, list[Verdict]] = {}
+    for (target, _), found in training.items():
+        about.setdefault(target, []).append(found)
+    return replace(report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()})

@@ -1,1 +1,0 @@
-"""Readers: from a user's table, file or database to a :class:`kwis.logged.LoggedBandit`."""

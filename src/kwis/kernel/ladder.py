@@ -1,0 +1,61 @@
+"""Kernel products at several bandwidths from one pass over the pairs of rows, where the bandwidths halve from one to the next.
+
+Halving the bandwidth of the RBF kernel raises it to its fourth power, so the exponential, and the distance it is taken of, serve a whole
+ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits to the squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kwis.kernel import kernel_products, one_pass_per_bandwidth
+from kwis.kernel.geometry import Geometry
+from kwis.kernel.profiles import Kernel
+from kwis.kernel.tiling import Layout, Tiles
+from kwis.runtime.threads import each_block, row_blocks
+from kwis.typing import Floats, Ints
+
+_ROWS = 128  # per block
+_DEEPEST = 8  # halvings of one ladder
+
+
+def kernel_products_along(context: Floats, bandwidths: Floats, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats) -> Floats:
+    """``K_h @ vectors_h``, (G, n, 2), for finite positive bandwidths ``h`` (G,) and two vectors for each, (G, n, 2)."""
+    geometry = Geometry.of(context, categorical)
+    out = np.empty(vectors.shape)
+    if one_pass_per_bandwidth(geometry, kernel):
+        for place, bandwidth in enumerate(bandwidths.tolist()):
+            out[place] = kernel_products(context, bandwidth, kernel, categorical, vectors[place])
+        return out
+    for rungs, squarings in ladders(bandwidths):
+        out[rungs] = _products(geometry, float(bandwidths[rungs[0]]), squarings, vectors[rungs])
+    return out
+
+
+def ladders(bandwidths: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """Bandwidths that halve from one to the next: their places, widest first, and how often to square the kernel before each."""
+    left = np.argsort(-bandwidths, kind="stable")
+    while left.size:
+        halvings = np.log2(bandwidths[left[0]] / bandwidths[left])
+        whole = np.rint(halvings)
+        on = (np.abs(halvings - whole) < 1e-12) & (whole <= _DEEPEST)
+        yield left[on], 2 * np.diff(whole[on], prepend=0.0).astype(np.int64)
+        left = left[~on]
+
+
+def _products(geometry: Geometry, widest: float, squarings: Ints, vectors: Floats) -> Floats:
+    from kwis.kernel import fused_ladder
+
+    layout = Layout.of(geometry.n, None)
+    arrays = Tiles.of(geometry, layout).scaled(widest)
+    tiled = np.stack([[layout.tiled(column, np.float64) for column in pair.T] for pair in vectors])
+    by_tile = np.ascontiguousarray(tiled.transpose(2, 0, 1, 3))
+    out = np.empty(vectors.shape)
+
+    def block(rows: slice) -> None:
+        fused_ladder.ladder_products(np.array([rows.start, rows.stop]), *arrays, squarings, by_tile, out)
+
+    each_block(block, row_blocks(geometry.n, _ROWS))
+    return out

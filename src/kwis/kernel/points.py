@@ -1,0 +1,101 @@
+"""Kernel sums over the rows of a log in memory: all pairs, each computed once, or between all rows and some.
+
+Rows are cut into blocks of fixed size, which the pool of threads works on and whose parts are added in their order: memory grows with the
+rows and the block, never with the pairs, and the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, islice
+from typing import Any
+
+import numpy as np
+
+from kwis.kernel.clouds import Space, sums
+from kwis.kernel.geometry import Geometry, compact
+from kwis.kernel.profiles import Kernel
+from kwis.runtime.threads import each_block, row_blocks
+from kwis.typing import Bandwidth, Floats, Ints
+
+_BLOCK = 1024  # rows
+_AT_ONCE = 64  # parts held before they are added
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Contexts at one bandwidth."""
+
+    numeric: Floats
+    codes: Floats
+    space: Space
+
+    @property
+    def n(self) -> int:
+        return int(self.codes.shape[0])
+
+    @classmethod
+    def of(cls, geometry: Geometry, bandwidth: Bandwidth, kernel: Kernel) -> Points:
+        ends = np.zeros((2, geometry.d))
+        if geometry.numeric_columns.size:
+            ends[:, geometry.numeric_columns] = geometry.numeric.min(axis=0), geometry.numeric.max(axis=0)
+        categorical = tuple(geometry.categorical_columns.tolist())
+        return cls(geometry.numeric, compact(geometry.codes), Space.of(ends, categorical, bandwidth, kernel))
+
+    def all_pairs(self, vectors: Floats, dtype: Any = np.float64) -> Floats:
+        """``K @ vectors`` (n, p) between all rows."""
+        blocks = row_blocks(self.n, _BLOCK)
+        clouds = [self._cloud(rows, dtype) for rows in blocks]
+        scaled, scale = _scaled(vectors, dtype)
+        out = np.zeros(vectors.shape)
+
+        def pair(places: tuple[int, int]) -> tuple[Floats, Floats]:
+            a, b = places
+            return sums(clouds[a], clouds[b], scaled[blocks[b]], scaled[blocks[a]], self.space.kernel)
+
+        for places in _some_at_once(combinations_with_replacement(range(len(blocks)), 2)):
+            for (a, b), (first, second) in zip(places, each_block(pair, places), strict=True):
+                out[blocks[a]] += first
+                if a != b:
+                    out[blocks[b]] += second
+        return out * scale
+
+    def from_rows(self, rows: Ints, vectors: Floats, dtype: Any = np.float64) -> Floats:
+        """``K @ vectors`` (n, p) at all rows, for vectors (m, p) of the given ones."""
+        others, (scaled, scale) = self._cloud(rows, dtype), _scaled(vectors, dtype)
+
+        def block(part: slice) -> Floats:
+            return sums(self._cloud(part, dtype), others, scaled, None, self.space.kernel)[0]
+
+        return np.concatenate(each_block(block, row_blocks(self.n, _BLOCK))) * scale
+
+    def at_rows(self, rows: Ints, vectors: Floats, dtype: Any = np.float64) -> Floats:
+        """``K @ vectors`` (m, p) at the given rows, for vectors (n, p) of all."""
+        here, (scaled, scale) = self._cloud(rows, dtype), _scaled(vectors, dtype)
+        out = np.zeros((rows.size, vectors.shape[1]))
+
+        def block(part: slice) -> Floats:
+            return sums(here, self._cloud(part, dtype), scaled[part], None, self.space.kernel)[0]
+
+        for parts in _some_at_once(row_blocks(self.n, _BLOCK)):
+            for found in each_block(block, parts):
+                out += found
+        return out * scale
+
+    def _cloud(self, rows: slice | Ints, dtype: Any) -> Any:
+        return self.space.placed(self.numeric[rows], self.codes[rows], dtype)
+
+
+def _scaled(vectors: Floats, dtype: Any) -> tuple[Floats, Floats]:
+    """Vectors of at most 1 in single precision, and the powers of two that give them back; as they are in double precision."""
+    if np.dtype(dtype) == np.float64:
+        return vectors, np.ones(vectors.shape[1])
+    exponents = np.frexp(np.abs(vectors).max(axis=0, initial=0.0))[1]
+    return np.ldexp(vectors, -exponents), np.ldexp(1.0, exponents)
+
+
+def _some_at_once(jobs: Any) -> Iterator[list[Any]]:
+    jobs = iter(jobs)
+    while some := list(islice(jobs, _AT_ONCE)):
+        yield some

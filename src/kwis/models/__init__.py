@@ -1,0 +1,1 @@
+"""Models learnt from the log: propensities, rewards, and policies cross-fitted on it."""

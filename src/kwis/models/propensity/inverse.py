@@ -1,0 +1,75 @@
+"""Regression of inverse propensities, for logs that know no propensity but the logged action's.
+
+If propensities are right, ``y_k = 1{action = k} / p(action)`` has mean 1 for every action ``k`` in every context. Where its mean is
+``m_k(x)`` instead, propensities of ``k`` are wrong by that factor on average, and ``p m_k(x)`` has what is missing. With
+``m_k(x) = exp(z' c_k)`` the loss ``sum_k (m_k - y_k log m_k)`` is convex, least at the true means, and needs no variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.models.propensity.shrunk import Coefficients, Mask, Shrunk
+from kwis.typing import Floats, Ints
+
+_LARGEST = 30.0  # no mean is as large, and a line search that goes further must not overflow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inverses:
+    """Rows with the inverse propensity of the action taken."""
+
+    design: Floats
+    action: Ints
+    inverse: Floats
+
+    def take(self, rows: Mask | Ints) -> Inverses:
+        return Inverses(self.design[rows], self.action[rows], self.inverse[rows])
+
+    def logs(self, coefficients: Coefficients) -> Floats:
+        """``(n,)`` gain of each row over means of 1: ``y log m - sum_k (m_k - 1)``, not above 0 on average if 1 is right."""
+        scores = np.minimum(self.design @ coefficients.matrix, _LARGEST)
+        taken = scores[np.arange(len(self.action)), self.action]
+        return np.asarray(self.inverse * taken - np.expm1(scores).sum(axis=1))
+
+    def surplus(self, coefficients: Coefficients) -> Floats:
+        """``(n,)`` sum over the actions of ``(y_k - 1) max(log m_k, 0)``: of mean 0 if propensities are right.
+
+        Means below 1 take no part, as an action that is not always on offer has one; then the surplus is below 0 on average.
+        """
+        scores = np.clip(self.design @ coefficients.matrix, 0.0, _LARGEST)
+        taken = scores[np.arange(len(self.action)), self.action]
+        return np.asarray(self.inverse * taken - scores.sum(axis=1))
+
+
+def factors(design: Floats, action: Ints, coefficients: Coefficients) -> Floats:
+    """``(n,)`` mean inverse propensity of the action taken."""
+    scores = np.minimum(design @ coefficients.matrix, _LARGEST)
+    return np.asarray(np.exp(scores[np.arange(len(action)), action]))
+
+
+def inverse_means(rows: Inverses, actions: int, mass: Floats) -> Shrunk:
+    """The loss of mean inverse propensities, rows counted by their mass."""
+    target = mass * rows.inverse
+
+    def loss(_shift: float, scores: Floats, part: slice) -> tuple[float, float, Floats]:
+        np.minimum(scores, _LARGEST, out=scores)
+        places = np.arange(len(scores)), rows.action[part]
+        taken = scores[places]
+        means = np.exp(scores)
+        means *= mass[part, None]
+        value = float(means.sum() - target[part] @ taken)
+        means[places] -= target[part]
+        return value, 0.0, means
+
+    return Shrunk(
+        design=rows.design,
+        gram=(rows.design * mass[:, None]).T @ rows.design,
+        actions=actions,
+        loss=loss,
+        curvature=1.0,
+        scale_curvature=0.0,
+        size=float(mass.sum()),
+    )

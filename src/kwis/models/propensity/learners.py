@@ -1,0 +1,161 @@
+"""What learns propensities from contexts and actions, fitted without each fold in turn and calibrated on the rows held out.
+
+Smooth regression is the multinomial regression of :mod:`kwis.models.propensity.choose`, linear and curved in the context, shrunk as far as makes
+held-out actions most likely. Boosted trees find steps and interactions that it does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from kwis.data.log import LoggedBandit
+from kwis.errors import InputError
+from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
+from kwis.models.propensity.calibrate import Calibration, calibrated, calibrations
+from kwis.models.propensity.choose import Chosen, Fitted, Splits, choose
+from kwis.models.propensity.material import Material
+from kwis.models.propensity.shrunk import Mask
+from kwis.typing import Floats, Ints
+
+
+class Learner(Protocol):
+    """Learns from some rows of a log."""
+
+    def learn(self, rows: Mask, floor: float) -> Predictor:
+        """What it has learnt; no probability is below ``floor``."""
+
+
+class Predictor(Protocol):
+    """What was learnt, for any rows."""
+
+    def __call__(self, features: Floats, /) -> Floats:
+        """``(m, K)`` distribution."""
+
+
+def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str, Learner]:
+    """Smooth regression, and boosted trees where rows are enough; by name."""
+    learners: dict[str, Learner] = {}
+    smooth = SmoothRegression.of(log, features, seed)
+    if smooth is not None:
+        learners["smooth regression"] = smooth
+    if len(log) >= ROWS_FOR_TREES or smooth is None:
+        learners["boosted trees"] = Classifier(_trees(seed), log, features)
+    return learners
+
+
+def _trees(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(**TREES, random_state=seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classifier:
+    """A classifier of scikit-learn on the rows of a log."""
+
+    model: Any
+    log: LoggedBandit
+    features: Floats
+
+    def learn(self, rows: Mask, floor: float) -> Predictor:
+        from sklearn.base import clone
+
+        log, fitted = self.log, None
+        seen = np.unique(log.action[rows])
+        if len(seen) > 1:  # most classifiers refuse to learn from one action
+            weight = None if log.row_weight is None else log.row_weight[rows]
+            with fitting(self.model, len(log)):
+                fitted = clone(self.model)
+                fitted.fit(self.features[rows], log.action[rows], **weight_argument(fitted, weight))
+                seen = np.asarray(fitted.classes_, dtype=np.int64)
+        return _FittedClassifier(fitted, seen, log.n_actions, floor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FittedClassifier:
+    """None for a classifier where only one action was seen."""
+
+    classifier: Any
+    seen: Ints
+    n_actions: int
+    floor: float
+
+    def __call__(self, features: Floats) -> Floats:
+        distribution = np.zeros((len(features), self.n_actions))
+        distribution[:, self.seen] = 1.0
+        if self.classifier is not None:
+            with fitting(self.classifier, len(features)):
+                distribution[:, self.seen] = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+        if not np.isfinite(distribution).all():
+            raise InputError(f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}")
+        return floored(distribution, self.floor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothRegression:
+    """Multinomial regression on the rows of a log, its shrinkage chosen on held-out rows."""
+
+    chosen: Chosen
+    rows: Material
+    seed: int
+
+    @classmethod
+    def of(cls, log: LoggedBandit, features: Floats, seed: int) -> SmoothRegression | None:
+        """None where rows are too few to choose the shrinkage."""
+        flat = np.full((len(log), log.n_actions), 1 / log.n_actions)
+        rows = Material(features=features, action=log.action, given=flat, mass=log.row_weight, group=log.group)
+        rng = np.random.default_rng(seed)
+        splits = Splits.of(rows, rng)
+        return None if splits is None else cls(choose(splits, ("context",), rng), rows, seed)
+
+    def learn(self, rows: Mask, floor: float) -> Predictor:
+        return _FittedRegression(self.chosen.fit(self.rows.take(rows), np.random.default_rng(self.seed)), self.rows.given.shape[1], floor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FittedRegression:
+    fitted: Fitted
+    n_actions: int
+    floor: float
+
+    def __call__(self, features: Floats) -> Floats:
+        flat = np.full((len(features), self.n_actions), 1 / self.n_actions)
+        return floored(self.fitted.distribution(features, flat), self.floor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CrossFitted:
+    """One learner, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows held out."""
+
+    models: tuple[Predictor, ...]
+    calibrations: tuple[Calibration, ...]
+    distribution: Floats
+    floor: float
+
+    @classmethod
+    def of(cls, learner: Learner, features: Floats, log: LoggedBandit, labels: Ints, floor: float) -> CrossFitted:
+        models = tuple(learner.learn(labels != fold, floor) for fold in range(int(labels.max()) + 1))
+        raw = np.empty((len(log), log.n_actions))
+        for fold, model in enumerate(models):
+            raw[labels == fold] = model(features[labels == fold])
+        known = calibrations(raw, log.action, labels, log.row_weight)
+        return cls(models=models, calibrations=known, distribution=floored(calibrated(raw, labels, known), floor), floor=floor)
+
+    def by_fold(self, fold: int, features: Floats) -> Floats:
+        """``(m, K)`` what the model without one fold says of any rows."""
+        return floored(self.calibrations[fold](self.models[fold](features)), self.floor)
+
+
+def floored(distribution: Floats, floor: float) -> Floats:
+    """Distribution with no entry below ``floor``; what that takes is taken from the others in proportion."""
+    low = np.zeros(distribution.shape, dtype=bool)
+    raised = distribution
+    while (raised < floor).any():  # giving way can push another entry below, so at most K rounds
+        low |= raised < floor
+        high = np.where(low, 0.0, distribution)
+        room = 1 - floor * low.sum(axis=1, keepdims=True)
+        raised = np.where(low, floor, high * (room / high.sum(axis=1, keepdims=True)))
+    return raised

@@ -1,0 +1,76 @@
+"""Reliability of a distribution over actions: what is said to have probability p should happen a share p of the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis._validation import read_only, whole
+from kwis.data.log import LoggedBandit
+from kwis.errors import InputError
+from kwis.typing import Floats, Ints
+
+_LEAST_MASS = 1e-100  # of the largest: no bin is without mass, and no square vanishes or overflows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reliability:
+    """Points of a reliability curve, over all pairs of a row and an action, in bins of about equally many pairs.
+
+    Attributes
+    ----------
+    predicted, observed
+        Mean probability of the pairs in each bin, and the share of them that happened.
+    std_error
+        Of ``observed - predicted`` if the probabilities are right.
+    count
+        Pairs in each bin.
+    expected_calibration_error
+        Mean of ``|observed - predicted|``, bins weighed by their pairs. It is not 0 even for right probabilities:
+        ``expected_by_chance`` says how large it then is on average.
+    """
+
+    predicted: Floats
+    observed: Floats
+    std_error: Floats
+    count: Ints
+    expected_calibration_error: float
+    expected_by_chance: float
+
+
+def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: int = 10) -> Reliability:
+    """Reliability curve of ``distribution`` (default: the behaviour distribution of the log)."""
+    chances = log.behaviour if distribution is None else distribution
+    if chances is None:
+        raise InputError("`distribution` must be given for a log that holds the probability of the logged action alone")
+    happened = np.zeros_like(chances)
+    happened[np.arange(len(log)), log.action] = 1.0
+    mass = np.ones(len(log)) if log.row_weight is None else np.maximum(log.row_weight / log.row_weight.max(), _LEAST_MASS)
+    bin_of, used = _bins(chances, whole(bins, "bins", 1))
+    weight = np.repeat(mass, chances.shape[1])
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(bin_of, values.ravel(), minlength=used).astype(np.float64)
+
+    shares = total(weight)
+    predicted, observed = total(weight * chances.ravel()) / shares, total(weight * happened.ravel()) / shares
+    std_error = np.sqrt(total(weight**2 * (chances * (1 - chances)).ravel())) / shares
+    importance = shares / shares.sum()
+    return Reliability(
+        predicted=read_only(predicted),
+        observed=read_only(observed),
+        std_error=read_only(std_error),
+        count=read_only(np.bincount(bin_of, minlength=used)),
+        expected_calibration_error=float(importance @ np.abs(observed - predicted)),
+        expected_by_chance=float(np.sqrt(2 / np.pi) * importance @ std_error),
+    )
+
+
+def _bins(chances: Floats, bins: int) -> tuple[Ints, int]:
+    """Bin of every pair, equal probabilities in the same one."""
+    values = chances.ravel()
+    edges = np.unique(np.quantile(values, np.arange(1, bins) / bins))
+    codes = np.searchsorted(edges, values, side="right")
+    used, inverse = np.unique(codes, return_inverse=True)
+    return inverse, len(used)

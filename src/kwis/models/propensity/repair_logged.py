@@ -1,0 +1,289 @@
+"""Repair where only the logged action's propensity is known.
+
+Two things can still be learnt, each used only if held-out rows are convincing:
+
+1. The mean inverse propensity of every action around each context, which is 1 if propensities are right; they are multiplied by it.
+   Only means above 1 speak against propensities: an action that is not always on offer has one below.
+2. The distribution of the actions given the context. ``a p + (1 - a) q`` with ``q`` from the context alone is a propensity again,
+   and needs no other action's ``p``; ``a`` makes held-out actions most likely. It undoes propensities that are too sure of themselves.
+
+Propensities that are not sure enough in a way that the context does not show cannot be told from right ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._validation import read_only
+from kwis.errors import InputError
+from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
+from kwis.models.propensity.inverse import Inverses, factors, inverse_means
+from kwis.models.propensity.material import Material, codes
+from kwis.models.propensity.shrunk import Coefficients, Mask
+from kwis.models.propensity.strengths import Part, Search
+from kwis.models.propensity.terms import Terms
+from kwis.runtime.threads import engine
+from kwis.typing import ArrayLike, Floats, Ints, Seed
+
+KEPT = "propensities were kept as given: no repair makes held-out actions more likely beyond chance"
+"""What is said of them where nothing was repaired, though it was tried."""
+_SHARES = np.linspace(0, 1, 21)
+_STEPS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LoggedRepairModel:
+    """Propensities of logged actions repaired, or found in order and kept.
+
+    Attributes
+    ----------
+    kept, terms, p_value, note
+        As in :class:`~kwis.models.propensity.repair.RepairModel`; terms are ``inverse`` and ``pool``.
+    log_loss_before, log_loss_after
+        Mean of ``-log p(logged action)`` on held-out rows, as given and as repaired. The latter may be larger: after ``inverse``
+        propensities are right on average around each context but no distribution.
+    share
+        Weight of the given propensities in the pool with those from the context.
+    """
+
+    note: str
+    n_actions: int
+    kept: bool = True
+    terms: tuple[str, ...] = ()
+    p_value: float = 1.0
+    log_loss_before: float = math.nan
+    log_loss_after: float = math.nan
+    share: float = 1.0
+    _level: Level | None = field(default=None, repr=False)
+    _context: Fitted | None = field(default=None, repr=False)
+    _context_choice: Chosen | None = field(default=None, repr=False)
+
+    def propensity(self, features: ArrayLike, action: ArrayLike, given: ArrayLike) -> Floats:
+        """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
+        rows = check.contexts(features, "features")
+        taken, said = codes(action, len(rows), self.n_actions), propensities(given, len(rows))
+        return read_only(self._applied(rows, taken, said))
+
+    def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
+        """The same repair learnt from other rows, with everything that was chosen left as it is."""
+        level = None if self._level is None else self._level.refitted(rows, given)
+        return replace(self, _level=level, _context=None if self._context_choice is None else self._context_choice.fit(rows, rng))
+
+    def _applied(self, features: Floats, action: Ints, given: Floats) -> Floats:
+        made = given if self._level is None else self._level(features, action, given)
+        if self._context is None:
+            return made
+        flat = np.full((len(action), self.n_actions), 1 / self.n_actions)
+        alone = self._context.distribution(features, flat)[np.arange(len(action)), action]
+        return np.asarray(self.share * made + (1 - self.share) * alone)
+
+
+def fit_repair_logged(
+    features: ArrayLike,
+    action: ArrayLike,
+    given: ArrayLike,
+    n_actions: int,
+    *,
+    mass: ArrayLike | None = None,
+    group: Any = None,
+    always: bool = False,
+    rng: Seed = 0,
+) -> LoggedRepairModel:
+    """Learn how to repair propensities of which only the logged action's are known, if they need it.
+
+    Parameters
+    ----------
+    given
+        ``(n,)`` propensity of the action taken.
+    n_actions
+        Number of actions, K; the others as in :func:`~kwis.models.propensity.repair.fit_repair`.
+    """
+    clean = check.contexts(features, "features")
+    n, k = len(clean), check.whole(n_actions, "n_actions", 2)
+    said = propensities(given, n)
+    masses = None if mass is None else check.masses(mass, n)
+    groups = None if group is None else check.labels(group, "group", n, like="features")
+    rows = without_distribution(clean, codes(action, n, k), k, masses, groups)
+    generator = check.generator(rng)
+    with engine(1):
+        return fit_logged(rows, said, "always" if always else "convincing", generator)
+
+
+def without_distribution(features: Floats, action: Ints, k: int, mass: Floats | None, group: Ints | None) -> Material:
+    """Rows of which no distribution is known: a uniform one takes its place, which the context's own starts from."""
+    return Material(features=features, action=action, given=np.full((len(action), k), 1 / k), mass=mass, group=group)
+
+
+def propensities(given: ArrayLike, n: int) -> Floats:
+    """``(n,)`` probabilities above 0."""
+    array = check.column(given, "given", n, like="features")
+    bad = (array <= 0) | (array > 1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"`given` must be in (0, 1], got {array[row]} at row {row}")
+    return array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Level:
+    """Propensities times the mean inverse propensity of the action around the context."""
+
+    terms: Terms
+    spread: Floats
+    coefficients: Coefficients
+
+    @classmethod
+    def of(cls, terms: Terms, spread: Floats, rows: Material, given: Floats) -> Level:
+        known = Inverses(_design(terms, rows.features), rows.action, 1 / given)
+        learner = inverse_means(known, rows.given.shape[1], rows.weight)
+        return cls(terms=terms, spread=spread, coefficients=learner.fit(spread))
+
+    def refitted(self, rows: Material, given: Floats) -> Level:
+        return Level.of(self.terms, self.spread, rows, given)
+
+    def __call__(self, features: Floats, action: Ints, given: Floats) -> Floats:
+        return np.minimum(given * factors(_design(self.terms, features), action, self.coefficients), 1.0)
+
+
+def _blocks(terms: Terms, features: Floats) -> Mapping[str, Floats]:
+    return terms.blocks(features, np.zeros((len(features), 1)), ("context", "curved"))
+
+
+def _design(terms: Terms, features: Floats) -> Floats:
+    return np.hstack(list(_blocks(terms, features).values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Step:
+    """One of the two steps, tried on held-out rows.
+
+    Attributes
+    ----------
+    p_value
+        Of the given propensities being right.
+    gain
+        What held-out rows gain by the step, after those before it.
+    made
+        Held-out propensities after the step, by split.
+    """
+
+    p_value: float
+    gain: float
+    made: list[Floats]
+
+    def used(self, when: When) -> bool:
+        """Whether the step is to be made; either of two may be made by mistake, so each has half the level."""
+        return when == "always" or (self.gain > 0 and (when == "helpful" or self.p_value < LEVEL / _STEPS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _LevelStep(_Step):
+    spread: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _PoolStep(_Step):
+    share: float
+    chosen: Chosen
+
+    def used(self, when: When) -> bool:
+        """As of any step; where the given ones have the whole share there is none."""
+        return self.share < 1.0 and _Step.used(self, when)
+
+
+def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
+    part, weight = splits.rows, splits.rows.weight
+    known = Inverses(_design(terms, part.features), part.action, 1 / said)
+    sizes = {name: block.shape[1] for name, block in _blocks(terms, part.features).items()}
+
+    def part_of(held: Mask) -> Part:
+        return Part(known.take(held), weight[held], inverse_means(known.take(~held), part.given.shape[1], weight[~held]))
+
+    search = Search(sizes, tuple(part_of(held) for held in splits.held))
+    best = search.best()
+    fits = list(zip(splits.held, search.fits[best], strict=True))
+    return _LevelStep(
+        p_value=splits.surplus_p_value([known.take(held).surplus(fit) for held, fit in fits], len(search.tried)),
+        gain=splits.mean(search.logs(best)),
+        made=[np.minimum(said[held] * factors(known.design[held], part.action[held], fit), 1.0) for held, fit in fits],
+        spread=search.spread(best),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    """Held-out propensities mixed with those from the context, by split."""
+
+    splits: Splits
+    made: list[Floats]
+    alone: list[Floats]
+
+    def mixed(self, share: float) -> list[Floats]:
+        return [share * made + (1 - share) * alone for made, alone in zip(self.made, self.alone, strict=True)]
+
+    def gains(self, share: float) -> list[Floats]:
+        return [np.log(mixed / made) for mixed, made in zip(self.mixed(share), self.made, strict=True)]
+
+    def best(self) -> float:
+        return float(max(_SHARES, key=lambda share: self.splits.mean(self.gains(share))))
+
+
+def _pool_step(splits: Splits, said: list[Floats], made: list[Floats], rng: np.random.Generator) -> _PoolStep:
+    """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a distribution has likelihoods."""
+    chosen = choose(splits, ("context",), rng)
+    alone = [np.exp(logs) for logs in chosen.logs]
+    pool, test = _Pool(splits, made, alone), _Pool(splits, said, alone)
+    share = pool.best()
+    return _PoolStep(
+        p_value=splits.gain_p_value(test.gains(test.best()), chosen.tried * len(_SHARES)),
+        gain=splits.mean(pool.gains(share)),
+        made=pool.mixed(share),
+        share=share,
+        chosen=chosen,
+    )
+
+
+def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generator) -> LoggedRepairModel:
+    """The level first, then the pool of what it gives with the context's own distribution."""
+    picked = np.sort(rng.permutation(rows.n)[:ROWS_TO_CHOOSE])
+    splits = Splits.of(rows.take(picked), rng)
+    if splits is None:
+        return LoggedRepairModel(note="propensities were kept as given: the log is too small to test them", n_actions=rows.given.shape[1])
+    terms = Terms.of(rows.features, rng, curved=True)
+    given = [said[picked][held] for held in splits.held]
+    before = splits.mean([-np.log(part) for part in given])
+    level = _level_step(splits, said[picked], terms)
+    levelled = level.used(when)
+    made = level.made if levelled else given
+    pool = _pool_step(splits, given, made, rng)
+    pooled = pool.used(when)
+    made = pool.made if pooled else made
+    after = splits.mean([-np.log(part) for part in made])
+    return LoggedRepairModel(
+        kept=not (levelled or pooled),
+        terms=("inverse",) * levelled + ("pool",) * pooled,
+        p_value=min(1.0, _STEPS * min(level.p_value, pool.p_value)),
+        log_loss_before=before,
+        log_loss_after=after,
+        share=pool.share if pooled else 1.0,
+        note=_sentence(levelled, pooled, before, after),
+        n_actions=rows.given.shape[1],
+        _level=Level.of(terms, level.spread, rows, said) if levelled else None,
+        _context=pool.chosen.fit(rows, rng) if pooled else None,
+        _context_choice=pool.chosen if pooled else None,
+    )
+
+
+def _sentence(levelled: bool, pooled: bool, before: float, after: float) -> str:
+    if not (levelled or pooled):
+        return f"{KEPT} (held-out log loss {before:.4g})"
+    ways = ("their mean inverse around each context",) * levelled + ("a pool with those from the context",) * pooled
+    # Factors around contexts do not make a distribution, whose log loss would mean something.
+    losses = "" if levelled else f" (held-out log loss {before:.4g} as given, {after:.4g} as repaired)"
+    return f"propensities of the logged actions were repaired by {' and '.join(ways)}{losses}"

@@ -1,0 +1,114 @@
+"""Minimisation of a convex loss of linear scores, with coefficients pulled towards 0: one place for every regression of a repair.
+
+The loss is a function of ``(n, K)`` scores ``Z c`` and of one scale ``s``; the penalty is
+``sum_jk (c_jk / spread_j)^2 / 2 + (s - 1)^2 / 2``. A spread of 0 leaves a column out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from kwis.runtime.threads import each_block, row_blocks
+from kwis.typing import Floats, Ints
+
+Mask = NDArray[np.bool_]
+
+_NEGLIGIBLE = 1e-10  # eigenvalues of the design, as a share of the largest
+_MOST_STEPS = 200
+_ROWS = 2048  # whose scores stay in cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """The scale ``s`` and the ``(D, K)`` coefficients ``c``."""
+
+    scale: float
+    matrix: Floats
+
+
+class Loss(Protocol):
+    """A loss over the rows of a design."""
+
+    def __call__(self, shift: float, scores: Floats, rows: slice, /) -> tuple[float, float, Floats]:
+        """Loss of some rows at ``s = 1 + shift`` and their scores, and its derivatives by the shift and the scores; may overwrite these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shrunk:
+    """A loss ready to be minimised for many spreads.
+
+    Attributes
+    ----------
+    gram
+        ``(D, D)`` products of the columns of ``design``, rows counted by their mass.
+    curvature, scale_curvature
+        Second derivative of the loss in the coefficients of a column per unit of ``gram``, and in the scale, roughly.
+    size
+        What the loss is divided by, so that its tolerance means the same for any number of rows.
+    """
+
+    design: Floats
+    gram: Floats
+    actions: int
+    loss: Loss
+    curvature: float
+    scale_curvature: float
+    size: float
+
+    def fit(self, spread: Floats, start: Coefficients | None = None, *, tolerance: float = 1e-9, threads: bool = False) -> Coefficients:
+        """Coefficients with the least loss, penalty included.
+
+        Parameters
+        ----------
+        spread
+            ``(D,)`` how far each column's coefficients may be expected to lie from 0.
+        start
+            Coefficients of a neighbouring spread, from which few steps lead to the new ones.
+        tolerance
+            Relative change of the loss at which to stop.
+        threads
+            Whether to share the rows among the threads of the engine; the result is the same.
+        """
+        used = np.flatnonzero(spread > 0)
+        basis = self._basis(used, spread[used])
+        inner = basis / spread[used][:, None]
+        penalty = (inner * inner).sum(axis=0)  # what the penalty of a coefficient has become in the basis
+        shape, unit = (basis.shape[1], self.actions), 1 / np.sqrt(self.scale_curvature + 1)
+        point = np.zeros(1 + shape[0] * shape[1])
+        if start is not None:
+            point[0] = (start.scale - 1) / unit
+            point[1:] = ((inner.T @ (start.matrix[used] / spread[used][:, None])) / penalty[:, None]).ravel()
+        design = self.design if len(used) == len(spread) else self.design[:, used]
+        blocks = row_blocks(len(design), _ROWS)
+
+        def loss(at: Floats) -> tuple[float, Floats]:
+            shift, matrix = unit * float(at[0]), at[1:].reshape(shape)
+            coefficients = basis @ matrix
+
+            def part(rows: slice) -> tuple[float, float, Floats]:
+                value, slope, by_score = self.loss(shift, design[rows] @ coefficients, rows)
+                return value, slope, design[rows].T @ by_score
+
+            parts = each_block(part, blocks) if threads and len(blocks) > 1 else [part(rows) for rows in blocks]
+            pull = penalty[:, None] * matrix
+            value = sum(one[0] for one in parts) + 0.5 * float((pull * matrix).sum()) + 0.5 * shift**2
+            slope = sum(one[1] for one in parts) + shift
+            inner_slope = basis.T @ sum(one[2] for one in parts) + pull
+            return value / self.size, np.concatenate([[unit * slope], inner_slope.ravel()]) / self.size
+
+        found = minimize(loss, point, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS, "ftol": tolerance, "gtol": 1e-6}).x
+        matrix = np.zeros((len(spread), self.actions))
+        matrix[used] = basis @ found[1:].reshape(shape)
+        return Coefficients(1 + unit * float(found[0]), matrix)
+
+    def _basis(self, used: Ints, spread: Floats) -> Floats:
+        """Directions in which loss and penalty together curve about equally, so that few steps suffice."""
+        gram = self.gram[np.ix_(used, used)] * spread[:, None] * spread
+        values, vectors = np.linalg.eigh(gram) if len(used) else (np.zeros(0), np.zeros((0, 0)))
+        kept = values > _NEGLIGIBLE * values.max(initial=0.0)
+        return np.asarray(spread[:, None] * vectors[:, kept] / np.sqrt(values[kept] * self.curvature + 1))

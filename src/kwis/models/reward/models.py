@@ -1,0 +1,196 @@
+"""Reward models on plain arrays: what is fitted, how its error is judged, and a model that predicts rows it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
+from kwis.stats.folds import make_folds
+from kwis.typing import Floats, Ints, Seed
+
+CHOICE_ROWS = 20_000
+"""Models are compared on at most this many rows, drawn at random; the best one then learns from more."""
+MODEL_ROWS = 60_000
+"""A model learns from at most this many rows, drawn at random from those it may see."""
+_PREDICTED_AT_ONCE = 50_000  # rows
+_MOST_INDICATORS = 50  # rarer actions are told apart by none
+_MOST_SLOPES = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A regressor, and whether its design has a slope per action for every feature."""
+
+    model: Any
+    slopes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lesson:
+    """One reward to be learnt; ``codes`` gives each action its 0/1 column, -1 for none."""
+
+    features: Floats
+    action: Ints
+    outcome: Floats
+    codes: Ints
+    mass: Floats | None = None
+
+    @classmethod
+    def of(cls, features: Floats, action: Ints, outcome: Floats, n_actions: int, mass: Floats | None = None) -> Lesson:
+        frequent = np.sort(np.argsort(-np.bincount(action, minlength=n_actions), kind="stable")[:_MOST_INDICATORS])
+        codes = np.full(n_actions, -1)
+        codes[frequent] = np.arange(len(frequent))
+        return cls(features=features, action=action, outcome=outcome, codes=codes, mass=mass)
+
+    def held_out(self, candidate: Candidate, folds: Ints) -> Floats:
+        """``(n, K)`` predictions, each from a model trained on the other folds."""
+        expected = np.empty((self.action.size, self.codes.size))
+        for fold in range(int(folds.max()) + 1):
+            held = folds == fold
+            expected[held] = self.learnt(candidate, np.flatnonzero(~held), self.features[held])
+        return expected
+
+    def learnt(self, candidate: Candidate, rows: Ints, at: Floats) -> Floats:
+        """``(m, K)`` predictions for the features ``at`` from a model trained on some rows."""
+        from sklearn.base import clone
+
+        expected = np.empty((at.shape[0], self.codes.size))
+        with fitting(candidate.model, self.action.size):
+            fitted = clone(candidate.model)
+            rows = _drawn(rows, MODEL_ROWS)
+            weight = None if self.mass is None else self.mass[rows]
+            design = self._design(self.features[rows], self.action[rows], candidate.slopes)
+            fitted.fit(design, self.outcome[rows], **weight_argument(fitted, weight))
+            for start in range(0, at.shape[0], _PREDICTED_AT_ONCE):
+                some = at[start : start + _PREDICTED_AT_ONCE]
+                for action in range(self.codes.size):
+                    design = self._design(some, np.full(some.shape[0], action), candidate.slopes)
+                    predicted = np.asarray(fitted.predict(design), dtype=np.float64).reshape(some.shape[0])
+                    expected[start : start + some.shape[0], action] = predicted
+        if not np.isfinite(expected).all():
+            raise InputError(f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}")
+        return expected
+
+    def _design(self, features: Floats, action: Ints, slopes: bool) -> Floats:
+        count = int(self.codes.max()) + 1
+        chosen = (self.codes[action][:, None] == np.arange(count)).astype(np.float64)
+        parts = [features, chosen]
+        if slopes:
+            parts.append((features[:, :, None] * chosen[:, None, :]).reshape(features.shape[0], -1))
+        return np.hstack(parts)
+
+    def error(self, predicted: Floats) -> float:
+        """Mean squared error of predictions of the logged actions."""
+        return float(np.average((self.outcome - predicted) ** 2, weights=self.mass))
+
+    def error_without_context(self, folds: Ints) -> float:
+        """Mean squared error of the mean reward of the other folds; 0 if all rewards are the same."""
+        if np.ptp(self.outcome) == 0:
+            return 0.0
+        mass = np.ones(self.action.size) if self.mass is None else self.mass
+        others = [folds != fold for fold in range(int(folds.max()) + 1)]
+        return self.error(np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[folds])
+
+    def take(self, rows: Ints) -> Lesson:
+        """The same lesson from some of its rows."""
+        mass = None if self.mass is None else self.mass[rows]
+        return replace(self, features=self.features[rows], action=self.action[rows], outcome=self.outcome[rows], mass=mass)
+
+    def taken(self, expected: Floats) -> Floats:
+        """Predictions of the logged actions among those of all actions."""
+        return expected[np.arange(self.action.size), self.action]
+
+
+def _drawn(rows: Ints, most: int) -> Ints:
+    """At most so many of the rows, always the same ones."""
+    return rows if rows.size <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
+    """The models tried by default."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeCV
+
+    slopes = features * min(n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
+    models = {"ridge regression": Candidate(RidgeCV(alphas=np.logspace(-1, 4, 11)), slopes)}
+    if n >= ROWS_FOR_TREES:
+        trees = HistGradientBoostingRegressor(**TREES, random_state=seed)
+        models["boosted trees"] = Candidate(trees)
+    return models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tried:
+    """Reward models tried on held-out rows.
+
+    Attributes
+    ----------
+    best
+        Name of the one with the smallest error, and in ``expected`` its ``(n, K)`` held-out predictions.
+    errors, plain
+        Held-out mean squared error of each, and of the mean reward; of those not chosen, on the rows they were compared on.
+    """
+
+    best: str
+    expected: Floats
+    errors: Mapping[str, float]
+    plain: float
+
+    @classmethod
+    def of(cls, lesson: Lesson, candidates: Mapping[str, Candidate], folds: Ints) -> Tried:
+        plain = lesson.error_without_context(folds)
+        rows = _drawn(np.arange(lesson.action.size), CHOICE_ROWS)
+        if rows.size == lesson.action.size or len(candidates) == 1:
+            expected = {name: lesson.held_out(candidate, folds) for name, candidate in candidates.items()}
+            errors = {name: lesson.error(lesson.taken(table)) for name, table in expected.items()}
+            best = min(errors, key=lambda name: errors[name])
+            return cls(best=best, expected=expected[best], errors=errors, plain=plain)
+        some = cls.of(lesson.take(rows), candidates, np.unique(folds[rows], return_inverse=True)[1])
+        chosen = lesson.held_out(candidates[some.best], folds)
+        return cls(best=some.best, expected=chosen, errors={**some.errors, some.best: lesson.error(lesson.taken(chosen))}, plain=plain)
+
+    @property
+    def explained(self) -> float:
+        """Share of the held-out variance that the best one explains; below 0 if it does worse than the mean."""
+        return 1 - self.errors[self.best] / self.plain if self.plain > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RewardModel:
+    """A reward model chosen on a log, to predict rewards elsewhere.
+
+    Attributes
+    ----------
+    name
+        The regressor, in words.
+    explained
+        Share of the held-out variance of the reward that it explains on the log it learnt from.
+    candidates
+        Held-out mean squared error of every model that was tried.
+    """
+
+    name: str
+    explained: float
+    candidates: Mapping[str, float]
+    lesson: Lesson
+    candidate: Candidate
+
+    def expected(self, features: Floats) -> Floats:
+        """``(m, K)`` predicted reward of every action, from all rows of the log."""
+        return self.lesson.learnt(self.candidate, np.arange(self.lesson.action.size), features)
+
+
+def fit_rewards(features: Floats, action: Ints, reward: Floats, n_actions: int, *, folds: int = 5, rng: Seed = 0) -> RewardModel:
+    """Choose a reward model by cross-validation on one log, for rows that are not in it."""
+    generator = check.generator(rng)
+    labels = make_folds(action.size, folds, generator)
+    lesson = Lesson.of(features, action, reward, n_actions)
+    candidates = default_models(action.size, features.shape[1], n_actions, int(generator.integers(2**31)))
+    tried = Tried.of(lesson, candidates, labels)
+    return RewardModel(name=tried.best, explained=tried.explained, candidates=tried.errors, lesson=lesson, candidate=candidates[tried.best])

@@ -1,0 +1,1 @@
+"""Policies: what a target is, and the probabilities it gives to actions."""

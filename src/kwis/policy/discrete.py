@@ -1,0 +1,169 @@
+"""Target policies on the rows of a log: the record, how to say what a column means, and the weights that follow.
+
+How a target is recognised from what the user gave is the business of :mod:`kwis.policy.target`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.data.columns import Column, Label
+from kwis.data.distributions import codes_of, named, probabilities_in
+from kwis.data.log import LoggedBandit
+from kwis.errors import InputError
+from kwis.sample import WeightedSample
+from kwis.typing import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityColumn:
+    """A column with the target's probability of the logged action."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenColumn:
+    """A column with the action the target takes, for certain."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedElsewhere:
+    """A target that has not learnt from the log it is evaluated on, as somebody says."""
+
+    target: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionColumns:
+    """One column per action: a mapping from actions, a list in the order of ``log.action_names``, or a prefix."""
+
+    columns: str | tuple[str, ...] | Mapping[Label, str]
+
+
+def probability(column: str) -> ProbabilityColumn:
+    """Say that a column holds the target's probability of the logged action."""
+    return ProbabilityColumn(column)
+
+
+def chosen(column: str) -> ChosenColumn:
+    """Say that a column holds the action the target takes."""
+    return ChosenColumn(column)
+
+
+def distribution(columns: str | Sequence[str] | Mapping[Label, str]) -> DistributionColumns:
+    """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from actions."""
+    return DistributionColumns(columns if isinstance(columns, str | Mapping) else tuple(columns))
+
+
+def trained_elsewhere(target: Any) -> TrainedElsewhere:
+    """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates it.
+
+    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen. What is said here answers
+    doubts of :mod:`kwis.checks.training`, but no clear case.
+    """
+    return TrainedElsewhere(target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetPolicy:
+    """A policy to be evaluated, on the rows of one log.
+
+    Attributes
+    ----------
+    logged
+        ``(n,)`` its probability of the action that was logged.
+    distribution
+        ``(n, K)`` its probability of every action, where known.
+    columns
+        Raw columns it was read from; they hold no context.
+    source
+        What it was made from, in words.
+    question
+        What is not known about it and matters: a reason to take its estimates with care; None where there is nothing to ask.
+    note
+        What to say about it beside any result.
+    elsewhere
+        Whether somebody said that it has not learnt from these rows.
+    """
+
+    name: str
+    logged: Floats
+    distribution: Floats | None
+    columns: tuple[str, ...]
+    source: str
+    question: str | None = None
+    note: str | None = None
+    elsewhere: bool = False
+
+    def take(self, rows: Ints) -> TargetPolicy:
+        """The policy on the given rows of its log."""
+        whole = None if self.distribution is None else read_only(self.distribution[rows])
+        return replace(self, logged=read_only(self.logged[rows]), distribution=whole)
+
+
+def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
+    """The log as the target sees it: contexts, importance weights and one of the rewards."""
+    if log.propensity is None:
+        raise InputError("`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them")
+    return WeightedSample(
+        context=log.context,
+        weight=_ratios(target.logged, log.propensity),
+        reward=log.reward[:, log.reward_number(reward)],
+        categorical=log.categorical,
+        group=log.group,
+        mass=log.row_weight,
+    )
+
+
+def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        weight = evaluated / propensity
+    if np.isinf(weight).any():
+        row = int(np.argmax(np.isinf(weight)))
+        raise InputError(f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}")
+    return weight
+
+
+def from_probability(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
+    """Target from its probability of the logged action; with two actions that is the whole distribution."""
+    values = probabilities_in(column, columns[0] if columns else name, "target")
+    whole = None
+    if log.n_actions == 2:
+        whole = np.empty((len(log), 2))
+        whole[np.arange(len(log)), log.action] = values
+        whole[np.arange(len(log)), 1 - log.action] = 1 - values
+        whole = read_only(whole)
+    source = f"column `{columns[0]}`: probability of the logged action" if columns else "probability of the logged action"
+    return TargetPolicy(name=name, logged=read_only(values), distribution=whole, columns=columns, source=source)
+
+
+def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
+    """Target that takes the action named in each row."""
+    codes, absent = codes_of(column, log.action_names)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        said = named(columns[0] if columns else name, "target")
+        if absent[row]:
+            raise InputError(f"{said} must name an action in every row, got none at row {row}")
+        raise InputError(
+            f"{said} must hold actions of the log, got {column.at(row)!r} at row {row}; "
+            "an action that exists but was never taken must be listed in read_log(actions=[...])"
+        )
+    whole = np.zeros((len(log), log.n_actions))
+    whole[np.arange(len(log)), codes] = 1.0
+    source = f"column `{columns[0]}`: the action taken" if columns else "the action taken"
+    return from_distribution(log, whole, name, source, columns)
+
+
+def from_distribution(log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
+    """Target from a checked ``(n, K)`` distribution."""
+    logged = whole[np.arange(len(log)), log.action]
+    return TargetPolicy(name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source)

@@ -1,0 +1,243 @@
+"""Target policies recognised from whatever the user has.
+
+============================================  =========================================================================
+target                                        meaning
+============================================  =========================================================================
+``"p_new"``, a column of numbers in [0, 1]    probability of the logged action; columns ``p_new_<action>`` for every
+                                              action, where they agree with it, supply the whole distribution
+``"choice"``, a column of action labels       the action the policy takes, for certain
+``"p_new"``, not a column but a prefix        one column ``p_new_<action>`` per action
+a mapping from actions to columns             one column per action
+a classifier with ``predict_proba``           fitted on *other* rows with the same columns: see :mod:`kwis.policy.classifiers`
+what :func:`kwis.cross_fit` returns           learnt from this log, each row by a policy that has not seen it
+a function                                    called with the log; returns any of the arrays below
+an array ``(n,)``                             as a column would be
+an array ``(n, K)`` or ``(n, K, 1)``          the whole distribution, in the order of ``log.action_names``
+============================================  =========================================================================
+
+No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would count their luck as
+its skill. :func:`kwis.cross_fit` learns from a log and evaluates on it all the same, by folds. For a fitted classifier the answer asks;
+``kwis.trained_elsewhere(model)`` says that other rows were used.
+
+A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until the user says
+``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one action's share of a
+distribution, and a list of columns that together are one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.data.columns import Column, Label
+from kwis.data.distributions import (
+    TOLERANCE,
+    codes_of,
+    columns_by_action,
+    distribution_in,
+    family,
+    probabilities_in,
+    proper_family,
+    sums_to_one,
+)
+from kwis.data.log import LoggedBandit
+from kwis.data.table import Table, is_single, table_of
+from kwis.errors import InputError, KwisError, KwisWarning
+from kwis.policy.classifiers import predicted
+from kwis.policy.cross_fitted import CrossFitted
+from kwis.policy.discrete import (
+    ChosenColumn,
+    DistributionColumns,
+    ProbabilityColumn,
+    TargetPolicy,
+    TrainedElsewhere,
+    from_choice,
+    from_distribution,
+    from_probability,
+)
+
+_TRAINED_WHERE = (
+    "{} is a fitted model and would look better than it is on the rows it was trained on: "
+    "if these are among them, use kwis.cross_fit; if not, say kwis.trained_elsewhere(...)"
+)
+Policy = TypeVar("Policy", bound=Any)  # a record with a `name`
+
+
+def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
+    """Several targets: a mapping from names of your choice, a list, or a single one.
+
+    A mapping whose keys are the actions of the log is one target, with one column per action.
+    """
+    several = targets.values() if isinstance(targets, Mapping) else targets if isinstance(targets, list | tuple) else ()
+    columns = frozenset(target for target in several if isinstance(target, str))
+    return each_target(targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns))
+
+
+def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: Callable[[Any, str | None], Policy]) -> tuple[Policy, ...]:
+    """``resolve(target, name)`` of every target, ``name`` that of a mapping; targets of the same name are numbered.
+
+    ``table`` may be only the first rows of a log: they decide what is refused.
+    """
+    if isinstance(targets, list | tuple | Mapping) and not targets:
+        raise InputError("`target` must name at least one policy, got none")
+    if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in actions}:
+        return tuple(resolve(target, str(name)) for name, target in targets.items())
+    several = targets if isinstance(targets, list | tuple) else [targets]
+    _refuse_pieces_of_one(table, several, actions)
+    resolved = [resolve(target, None) for target in several]
+    names = [policy.name for policy in resolved]
+    return tuple(
+        replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})") if policy.name in names[:i] else policy
+        for i, policy in enumerate(resolved)
+    )
+
+
+def target_in(table: Table, name: str, actions: Sequence[Label]) -> ChosenColumn | ProbabilityColumn:
+    """What a column named as a target holds, by its values; one action's share of a policy is refused."""
+    if _meaning(table.column(name), name, actions) == "choice":
+        return ChosenColumn(name)
+    _refuse_one_share(table, name, actions)
+    return ProbabilityColumn(name)
+
+
+def resolve_target(log: LoggedBandit, target: Any, name: str | None = None, others: Container[str] = ()) -> TargetPolicy:
+    """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns that are targets too."""
+    if isinstance(target, str):
+        return _from_text(log, target, name or target, others)
+    if isinstance(target, ProbabilityColumn):
+        return from_probability(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+    if isinstance(target, ChosenColumn):
+        return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+    if isinstance(target, TrainedElsewhere):
+        return replace(resolve_target(log, target.target, name, others), question=None, elsewhere=True)
+    if isinstance(target, CrossFitted):
+        return _from_folds(log, target, name)
+    if isinstance(target, Mapping):
+        target = DistributionColumns(target)
+    if isinstance(target, DistributionColumns):
+        return _from_columns(log, target, name)
+    if hasattr(target, "predict_proba"):
+        kind = type(target).__name__
+        policy = _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
+        return replace(policy, question=_TRAINED_WHERE.format(policy.name))
+    if callable(target):
+        label = name or str(getattr(target, "__name__", "function"))
+        return _from_array(log, _called(target, log, label), label, f"function {label}")
+    return _from_array(log, target, name or "target", "array")
+
+
+def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
+    if not np.array_equal(target.rows, log.rows):
+        raise InputError("`target` must be cross-fitted on the log that it is evaluated on, got rows of another")
+    made = replace(target, name=name or target.name)
+    folds = int(made.folds.max()) + 1
+    return replace(from_distribution(log, made.distribution, made.name, f"cross-fitted over {folds} folds"), note=made.note)
+
+
+def _called(target: Any, log: LoggedBandit, name: str) -> Any:
+    """What a function makes of the log; it is given all rows at once, which those written for one row do not expect."""
+    try:
+        return target(log)
+    except KwisError:
+        raise
+    except Exception as trouble:
+        said = f"`target` must be a function of the whole log, log[name] being a column: {name} ended in {type(trouble).__name__}"
+        raise InputError(f"{said} ({trouble})") from trouble
+
+
+def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]) -> TargetPolicy:
+    if target not in log.table:
+        return _from_columns(log, DistributionColumns(target), name)
+    column = log.table.column(target)
+    if isinstance(target_in(log.table, target, log.action_names), ChosenColumn):
+        return from_choice(log, column, name, (target,))
+    policy = from_probability(log, column, name, (target,))
+    members = proper_family(log.table, target, log.action_names)
+    if not members:
+        named = family(log.table, target, log.action_names)
+        if named is not None and not _coincidence(target, named, others):
+            _warn_of(named, "they are not probabilities that sum to 1 in every row")
+        return policy
+    whole = from_distribution(log, distribution_in(log.table, members, "target"), name, "", members)
+    apart = np.abs(whole.logged - policy.logged)
+    if apart.max() > 1e-6:
+        row = int(np.argmax(apart))
+        _warn_of(members, f"`{target}` says {policy.logged[row]:g} of the logged action at row {row}, they say {whole.logged[row]:g}")
+        return policy
+    source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
+    return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _coincidence(target: str, members: Sequence[str], others: Container[str]) -> bool:
+    """Whether columns named like shares of a target are targets of their own, or numbered: `p_t10` is no share of `p_t1`."""
+    digits = target[-1:].isdigit() and all(member[len(target)].isdigit() for member in members)
+    return digits or any(member in others for member in members)
+
+
+def _warn_of(members: Sequence[str], reason: str) -> None:
+    warnings.warn(f"`{members[0]}` to `{members[-1]}` were not used: {reason}", KwisWarning, stacklevel=6)
+
+
+def _meaning(column: Column, name: str, actions: Sequence[Label]) -> str:
+    codes = codes_of(column, actions)[0]
+    labels = bool((codes >= 0).all())
+    chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
+    if labels and chances:
+        raise InputError(
+            f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
+            f"kwis.chosen({name!r}) or kwis.probability({name!r})"
+        )
+    # Text can only be meant as actions; the error for one that is unknown names its row.
+    return "choice" if labels or column.kind == "text" else "probability"
+
+
+def _refuse_one_share(table: Table, target: str, actions: Sequence[Label]) -> None:
+    for action in actions:
+        prefix = target.removesuffix(f"_{action}")
+        if prefix != target and proper_family(table, prefix, actions):
+            raise InputError(
+                f"`target` must be the probability of the logged action or of every action, got `{target}`, by its name the "
+                f"probability of {action!r} alone; say {prefix!r} for the whole policy, or kwis.probability({target!r})"
+            )
+
+
+def _refuse_pieces_of_one(table: Table, targets: Sequence[Any], actions: Sequence[Label]) -> None:
+    if len(targets) != len(actions) or len(targets) < 2 or not all(isinstance(target, str) and target in table for target in targets):
+        return
+    columns = [table.column(target) for target in targets]
+    if all(column.kind == "number" for column in columns):
+        total = sum(column.values.astype(np.float64) for column in columns)
+        if (np.abs(total - 1) <= TOLERANCE).all():
+            raise InputError(
+                f"`target` must say whether {', '.join(f'`{target}`' for target in targets)}, which sum to 1 in every row, are one "
+                "policy, kwis.distribution([...]), or several, a mapping from names to columns"
+            )
+
+
+def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | None) -> TargetPolicy:
+    names = columns_by_action(log.table, target.columns, log.action_names, "target")
+    label = name or (target.columns if isinstance(target.columns, str) else names[0])
+    source = f"one column per action, `{names[0]}` to `{names[-1]}`"
+    return from_distribution(log, distribution_in(log.table, names, "target"), label, source, names)
+
+
+def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
+    table = None if is_single(values) else table_of([("target", values)])
+    if table is None or not table.columns:
+        raise InputError(f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}")
+    if table.n != len(log):
+        raise InputError(f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows")
+    names = table.blocks.get("target")
+    if names is None:
+        column = table.column("target")
+        policy = (from_choice if _meaning(column, name, log.action_names) == "choice" else from_probability)(log, column, name)
+        return replace(policy, source=f"{source}: {policy.source}")
+    if len(names) != log.n_actions:
+        raise InputError(f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions")
+    shares = [probabilities_in(table.column(key), key, "target") for key in names]
+    return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -1,0 +1,1 @@
+"""The answer of an evaluation and the ways to say, show and keep it."""

@@ -1,0 +1,139 @@
+"""The answer of :func:`kwis.evaluate`: everything it found, and the ways to show or keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from kwis import _validation as check
+from kwis._text import visible
+from kwis.result.records import SEGMENTS_SHOWN, Change, Path, Ranking, Recommendation, Row, Segments, Settings
+from kwis.typing import Floats
+
+if TYPE_CHECKING:
+    from kwis.checks import Drift, PropensityReport, TargetDiagnostics, TrainingCheck
+    from kwis.evaluation.mend import Repair
+    from kwis.evaluation.robustness import Robustness
+    from kwis.evaluation.scope import Scope
+    from kwis.result.text_table import TextTable
+
+
+class Recommended(dict[str, Recommendation]):
+    """From target to recommendation; prints as sentences."""
+
+    def __repr__(self) -> str:
+        return "\n\n".join(repr(found) for found in self.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Evaluation:
+    """Estimates of several policies, how they compare, whether to trust them, and which to use.
+
+    Attributes
+    ----------
+    rows
+        Every policy by every estimator and for every reward, the logging policy first.
+    changes
+        Each target against the logging policy by every estimator, then each pair of targets.
+    recommended
+        From target to the estimate to use, for the first reward; ``recommendations`` has those of all rewards.
+    diagnostics
+        From target to what was found about its weights.
+    propensity
+        What was found about the propensities as they are in the log, whatever the target.
+    repair
+        What became of testing logged propensities against the actions taken, and of repairing them; None where that was not done.
+    rankings
+        One per reward, the first reward first, where there are targets to be ranked.
+    drift
+        Change over time or between loggers, where the log has either.
+    weights
+        From target to the importance weight of every row.
+    notes
+        What was done to the log and decided on the way, in sentences.
+    sensitivity
+        For every recommendation, how wrong the odds of the propensities would have to be to undo what is said of it.
+    scope
+        What was checked, and what no log can show.
+    training
+        Whether targets seem to have learnt from the rows that evaluate them, by target and reward.
+    """
+
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+    recommendations: tuple[Recommendation, ...]
+    diagnostics: Mapping[str, TargetDiagnostics]
+    propensity: PropensityReport
+    rankings: tuple[Ranking, ...]
+    paths: tuple[Path, ...]
+    segments: tuple[Segments, ...]
+    drift: Drift | None
+    weights: Mapping[str, Floats]
+    notes: tuple[str, ...]
+    settings: Settings
+    repair: Repair | None = None
+    sensitivity: tuple[Robustness, ...] = ()
+    scope: Scope | None = None
+    training: tuple[TrainingCheck, ...] = ()
+
+    @property
+    def rewards(self) -> tuple[str, ...]:
+        return self.settings.rewards
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the targets, the logging policy not among them."""
+        return tuple(self.settings.targets)
+
+    @property
+    def recommended(self) -> Recommended:
+        """From target to the estimate to use and why, for the first reward."""
+        first = self.rewards[0]
+        return Recommended({found.target: found for found in self.recommendations if found.reward == first})
+
+    @property
+    def ranking(self) -> Ranking:
+        """Ranking by the first reward."""
+        return self.rankings[0]
+
+    def recommendation(self, target: str | None = None, reward: str | None = None) -> Recommendation:
+        """The recommendation for a target and a reward, the first of each unless named."""
+        wanted = (
+            self.targets[0] if target is None else check.one_of(target, "target", self.targets),
+            self.rewards[0] if reward is None else check.one_of(reward, "reward", self.rewards),
+        )
+        return next(found for found in self.recommendations if (found.target, found.reward) == wanted)
+
+    def table(self, reward: str | None = None) -> TextTable:
+        """One line per policy and estimator: value, interval, difference to the logging policy, effective rows, verdict.
+
+        ``print(evaluation.table())`` in a terminal; notebooks show it as HTML.
+        """
+        from kwis.result.text_table import table_of
+
+        return table_of(self, reward)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The rows as a data frame of pandas, polars or pyarrow: the one named, or else the first of these that is installed."""
+        from kwis.result.output import frame_of
+
+        return frame_of(self, library)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left out."""
+        from kwis.result.output import json_of
+
+        return json_of(self, path)
+
+    def to_html(self, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Any:
+        """Write the report, one self-contained file, with the largest ``segments`` of each split."""
+        from kwis.report import write_html
+
+        return write_html(self, path, segments=segments)
+
+    def __repr__(self) -> str:
+        from kwis.result.words import answer_in_words
+
+        return "\n\n".join([visible(answer_in_words(self)), *map(repr, self.segments)])

@@ -1,0 +1,330 @@
+"""What :func:`kwis.evaluate` returns, piece by piece; every record is frozen and every array read-only.
+
+Each becomes plain JSON in one place, :mod:`kwis.result.output`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kwis._text import visible
+from kwis.results import Estimate, Interval, Verdict
+from kwis.typing import Bandwidth, Floats
+
+if TYPE_CHECKING:
+    from kwis.result.text_table import TextTable
+
+LOGGING_POLICY = "logging policy"
+SEGMENTS_SHOWN = 50
+"""Name of the logging policy among the targets; its value is the mean of the logged rewards."""
+
+
+def every_policy(count: int) -> str:
+    """Several policies in words."""
+    return "both policies" if count == 2 else f"all {count} policies"
+
+
+__all__ = [
+    "LOGGING_POLICY",
+    "Change",
+    "Path",
+    "Place",
+    "Ranking",
+    "Recommendation",
+    "Row",
+    "Segment",
+    "Segments",
+    "Sensitivity",
+    "Settings",
+    "Verdict",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Row:
+    """One policy by one estimator: a line of the table.
+
+    Attributes
+    ----------
+    target
+        Name of the policy; the logging policy has a row of its own.
+    verdict
+        Whether to trust it, and why.
+    recommended
+        Whether this is the estimate to use for its target and reward.
+    """
+
+    target: str
+    reward: str
+    estimate: Estimate
+    interval: Interval
+    verdict: Verdict
+    recommended: bool = False
+
+    @property
+    def estimator(self) -> str:
+        return self.estimate.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Change:
+    """Value of one policy minus that of another, on the same rows.
+
+    Attributes
+    ----------
+    baseline
+        The policy subtracted: the logging policy, or another target.
+    estimator
+        By which both were estimated; the logging policy needs none.
+    interval
+        Paired: what the two have in common cancels.
+    simultaneous
+        The same, widened so that all comparisons of that kind hold at once at the level stated.
+    p_value
+        Two-sided, of no difference. It agrees with Student and influence intervals: below ``1 - level`` where they leave 0 out. With
+        others it is that of a normal error from the influence values; ``nan`` where there is none.
+    recommended
+        Whether both sides are by their recommended estimators.
+    policies
+        How many target policies are judged together, see :mod:`kwis.evaluation.claims`.
+    """
+
+    target: str
+    baseline: str
+    reward: str
+    estimator: str
+    interval: Interval
+    simultaneous: Interval
+    std_error: float
+    p_value: float
+    recommended: bool = False
+    policies: int = 1
+
+    @property
+    def claim(self) -> Interval:
+        """The interval that everything said of the difference follows: the simultaneous one where several policies are judged."""
+        return self.simultaneous if self.policies > 1 else self.interval
+
+    @property
+    def together(self) -> str:
+        """For which policies the claim holds, to go before or after its interval; empty for a single one."""
+        return "" if self.policies == 1 else f"for {every_policy(self.policies)} together"
+
+    @property
+    def side(self) -> int:
+        """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told apart."""
+        return int(self.claim.low > 0) - int(self.claim.high < 0)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the claim leaves 0 out."""
+        return self.side != 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Recommendation:
+    """Which estimate to use for a target, and why.
+
+    Attributes
+    ----------
+    change
+        The difference to the logging policy by that estimate: the headline; its ``claim`` is what words follow.
+    runner_up
+        The estimate that would be used otherwise, where there is one.
+    disagreement
+        Where the two disagree, a sentence that says so.
+    """
+
+    target: str
+    reward: str
+    row: Row
+    change: Change
+    why: tuple[str, ...]
+    runner_up: Row | None = None
+    disagreement: str | None = None
+
+    def __repr__(self) -> str:
+        from kwis.result.words import recommendation_in_words
+
+        return visible(recommendation_in_words(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Path:
+    """Normalised Kernel-WIS along the bandwidth, from State-WIS (0) to WIS (infinity).
+
+    Attributes
+    ----------
+    bandwidths
+        Increasing; the first is 0, the last infinite.
+    chosen
+        The bandwidth selected by cross-validation: one of ``bandwidths``.
+    rows
+        How many rows it was computed on.
+    """
+
+    target: str
+    reward: str
+    bandwidths: Floats
+    values: Floats
+    lows: Floats
+    highs: Floats
+    chosen: float
+    level: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Segment:
+    """The rows with one value of a column: recommended estimates there, and their differences to the logging policy."""
+
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    n: int
+    rows: tuple[Row, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Segments:
+    """All segments by the same columns; the simultaneous intervals of their changes hold together. It prints as a table."""
+
+    columns: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    notes: tuple[str, ...] = ()
+
+    def largest(self, most: int = SEGMENTS_SHOWN) -> Segments:
+        """The largest segments, in their order; the intervals of their changes still hold for all."""
+        if len(self.segments) <= most:
+            return self
+        chosen = set(sorted(range(len(self.segments)), key=lambda place: -self.segments[place].n)[:most])
+        kept = tuple(segment for place, segment in enumerate(self.segments) if place in chosen)
+        rows = sum(segment.n for segment in self.segments) - sum(segment.n for segment in kept)
+        note = f"the {most:,} largest of {len(self.segments):,} segments are shown; the others have {rows:,} rows"
+        return replace(self, segments=kept, notes=(note, *self.notes))
+
+    def table(self, most: int = SEGMENTS_SHOWN) -> TextTable:
+        """One line per segment, policy and reward, for the largest segments."""
+        from kwis.result.text_table import segment_table
+
+        return segment_table(self.largest(most))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """All segments as a data frame of pandas, polars or pyarrow, one line per segment, policy and reward."""
+        from kwis.result.output import frame_of_segments
+
+        return frame_of_segments(self, library)
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Place:
+    """Where a policy stands: from ``best`` (1 is first) to ``worst``, as far as the data can tell."""
+
+    target: str
+    best: int
+    worst: int
+    row: Row
+
+    @property
+    def words(self) -> str:
+        """The places that are open to it."""
+        return f"{self.best}" if self.best == self.worst else f"{self.best} to {self.worst}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """All policies in the order of their recommended estimates.
+
+    Attributes
+    ----------
+    differences
+        Every pair, the higher estimate first; their simultaneous intervals hold together.
+    words
+        The same in sentences; policies that cannot be told apart are said to be tied.
+    """
+
+    reward: str
+    places: tuple[Place, ...]
+    differences: tuple[Change, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Sensitivity:
+    """Range of WIS if the odds of every propensity may be wrong by up to a factor gamma.
+
+    Attributes
+    ----------
+    value, baseline
+        WIS with the propensities as they are, and the mean of the logged rewards.
+    gammas, lows, highs
+        The range for each gamma.
+    flip
+        Smallest gamma at which the range reaches the baseline, so that the decision could turn; infinite if none does.
+    words
+        The same in a sentence.
+    """
+
+    target: str
+    reward: str
+    value: float
+    baseline: float
+    gammas: Floats
+    lows: Floats
+    highs: Floats
+    flip: float
+    words: str
+
+    def __repr__(self) -> str:
+        ranges = zip(self.gammas, self.lows, self.highs, strict=True)
+        lines = (f"  odds wrong by up to {gamma:g}: {low:.4g} to {high:.4g}" for gamma, low, high in ranges)
+        return visible("\n".join([self.words, *lines]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settings:
+    """Everything that reproduces an evaluation.
+
+    Attributes
+    ----------
+    sentences
+        What each estimator is, as it says itself.
+    intervals
+        Interval method of each estimator, in words.
+    bandwidths
+        Bandwidth of each target, where one was selected.
+    repair
+        When logged propensities were to be repaired.
+    propensity_source
+        Whether propensities come from a randomiser or a model, as somebody said; None where nobody did.
+    selection_rows, path_rows
+        Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
+    """
+
+    version: str
+    n: int
+    level: float
+    seed: int
+    rewards: tuple[str, ...]
+    targets: Mapping[str, str]
+    estimators: tuple[str, ...]
+    intervals: Mapping[str, str]
+    bandwidths: Mapping[str, Bandwidth]
+    selection_rows: int
+    path_rows: int
+    context: tuple[str, ...] = ()
+    repair: str = "auto"
+    propensity_source: str | None = None
+    sentences: Mapping[str, str] = field(default_factory=dict)
+
+
+Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

@@ -1,0 +1,1 @@
+"""How work is run: threads, compiled code, temporary folders, files written."""

@@ -1,0 +1,1 @@
+"""Arithmetic that knows nothing of logs: exact sums, folds, influence."""

@@ -1,0 +1,76 @@
+"""Small files that would fill the memory are refused in a sentence; compressed files and arrays of JSON are read like any other."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import kwis
+from kwis.errors import InputError
+from tests.cli.example import columns, write_csv
+
+
+@pytest.mark.parametrize("name", ["log.csv.gz", "log.jsonl.gz", "log.csv.zst", "log.jsonl.zst"])
+def test_a_bomb_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000_000)
+    lines = b"action,reward\n" + b"1,0\n" * 2_000_000 if "csv" in name else b'{"a": 1}\n' * 1_000_000
+    plain, path = tmp_path / "plain.csv", tmp_path / name
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(lines))
+    else:
+        plain.write_bytes(lines)
+        zeros = f"read_csv('{plain}', header=false, delim='\x01', quote='', columns={{'l': 'VARCHAR'}})"
+        duckdb.sql(f"COPY (SELECT l FROM {zeros}) TO '{path}' (FORMAT csv, HEADER false, QUOTE '', DELIMITER '\x01', COMPRESSION zstd)")
+    with pytest.raises(InputError, match=r"^`source` must not expand to over 50 times its size, and '.*' does; unpack it first$"):
+        kwis.read_log(path)
+
+
+def test_a_parquet_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000_000)
+    path = tmp_path / "log.parquet"
+    duckdb.sql(f"COPY (SELECT 1 AS action, 0 AS reward FROM range(3000000)) TO '{path}' (FORMAT parquet)")
+    with pytest.raises(
+        InputError, match=r"^`source` must not expand to over 50 times its size, and '.*' holds 3,000,000 rows of 2 columns"
+    ):
+        kwis.read_log(path)
+
+
+def test_too_many_columns_and_too_long_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(",".join(f"c{i}" for i in range(10_001)) + "\n")
+    with pytest.raises(InputError, match=r"^`source` must have at most 10,000 columns, and '.*' has 10,001$"):
+        kwis.read_log(path)
+    path.write_text("x" * 1_000_001 + ",action\n1,2\n")
+    with pytest.raises(InputError, match=r"^`source` must have lines of at most 1,000,000 bytes, and the first of '.*' is longer$"):
+        kwis.read_log(path)
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000_000)
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(f'{{"k{i}": 1}}\n' for i in range(1500)))
+    with pytest.raises(InputError, match=r"holds 1,500 rows of 1,500 columns in [\d,]+ bytes; leave out columns that are nearly empty"):
+        kwis.read_log(path)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json"])
+def test_compressed_files_and_arrays_give_the_same_log(packed: str, kind: str, tmp_path: Path) -> None:
+    rows = [dict(zip(columns(60), row, strict=True)) for row in zip(*columns(60).values(), strict=True)]
+    text = {
+        "csv": write_csv(tmp_path / "plain.csv", columns(60)).read_text(),
+        "jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "json": json.dumps(rows, indent=1),
+    }[kind]
+    path = tmp_path / f"log.{kind}{packed}"
+    if packed == ".zst":
+        pa = pytest.importorskip("pyarrow")
+        with pa.CompressedOutputStream(str(path), "zstd") as stream:
+            stream.write(text.encode())
+    else:
+        path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    log = kwis.read_log(path, propensity="propensity", context=["age", "country"])
+    scanned = kwis.scan_log(path, propensity="propensity", context=["age", "country"]).read()
+    assert log.reward[:, 0].tolist() == scanned.reward[:, 0].tolist() == columns(60)["reward"]
+    assert log.table.column("age").values.tolist() == columns(60)["age"]
