@@ -1,1 +1,3 @@
-"""Speed and memory of kwis beside plain numpy/scipy and other libraries; run by ``make bench``, never part of the tests."""
+"""Speed and memory of kwis beside plain numpy/scipy and other libraries; run by ``make bench``, never part of
+the tests.
+"""

@@ -42,15 +42,31 @@ NAMES = {function.__name__.replace("_", "-"): function for function in BENCHMARK
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help="run this one; may be repeated. " + ", ".join(NAMES))
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the harness; floors and goals do not apply")
-    parser.add_argument("--pairs", type=int, help="interleaved rounds for every line (default 5; 3 for statsmodels)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=NAMES,
+        metavar="NAME",
+        help="run this one; may be repeated. " + ", ".join(NAMES),
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to try the harness; floors and goals do not apply"
+    )
+    parser.add_argument(
+        "--pairs", type=int, help="interleaved rounds for every line (default 5; 3 for statsmodels)"
+    )
     options = parser.parse_args()
     settings = Settings(quick=options.quick, pairs=options.pairs)
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
     print(f"{platform.machine()}, {os.cpu_count()} cores, {versions}")
-    print("Medians of interleaved rounds; ratio: how many times faster than the yardstick (plain numpy/scipy), median over the rounds.")
-    print("Every time is measured, none extrapolated. A yardstick that takes many minutes is stopped past the floor or the goal.\n")
+    print(
+        "Medians of interleaved rounds; ratio: how many times faster than the yardstick (plain numpy/scipy), "
+        "median over the rounds."
+    )
+    print(
+        "Every time is measured, none extrapolated. A yardstick that takes many minutes is stopped past the "
+        "floor or the goal.\n"
+    )
     print(header(), flush=True)
     failed = []
     for name in options.only or NAMES:

@@ -17,23 +17,34 @@ def _sample(log: data.Log) -> kwis.WeightedSample:
 
 
 def bootstrap_kernel_wis(settings: Settings) -> list[Line]:
-    """Per replicate: ours of a thousand, the yardstick's of fifty, since it does each on its own and all cost the same."""
+    """Per replicate: ours of a thousand, the yardstick's of fifty, since it does each on its own and all cost
+    the same.
+    """
     log = data.numeric(settings.size(5_000, 500), 16)
     sample, replicates, loops = _sample(log), settings.size(1_000, 100), settings.size(50, 20)
 
     def ours(number):
-        return kwis.Bootstrap(replicates=replicates, method="percentile").interval(kwis.KernelWIS(bandwidth=BANDWIDTH), sample, rng=number)
+        return kwis.Bootstrap(replicates=replicates, method="percentile").interval(
+            kwis.KernelWIS(bandwidth=BANDWIDTH), sample, rng=number
+        )
 
     def plain(number):
         rng = np.random.default_rng(number)
         draws = (rng.integers(0, sample.n, sample.n) for _ in range(loops))
-        return np.array([yardstick.kernel_wis(log.context[rows], log.weight[rows], log.reward[rows], BANDWIDTH) for rows in draws])
+        return np.array(
+            [
+                yardstick.kernel_wis(log.context[rows], log.weight[rows], log.reward[rows], BANDWIDTH)
+                for rows in draws
+            ]
+        )
 
     ours(0)
     mine, theirs = interleaved(settings.rounds(), ours, plain)
     spread = np.std(theirs.result)
     # Means of two independent bootstraps.
-    gap = abs(mine.result.distribution.mean() - theirs.result.mean()) / (spread * np.sqrt(1 / replicates + 1 / loops))
+    gap = abs(mine.result.distribution.mean() - theirs.result.mean()) / (
+        spread * np.sqrt(1 / replicates + 1 / loops)
+    )
     return [
         Line(
             name=f"bootstrap of Kernel-WIS, n={sample.n:,}, per replicate",
@@ -46,7 +57,10 @@ def bootstrap_kernel_wis(settings: Settings) -> list[Line]:
             goal=None if settings.quick else 600,
             notes=[
                 f"{replicates:,} replicates of ours, {loops} of the yardstick",
-                f"standard deviations: {np.std(mine.result.distribution):.3g} ours, {spread:.3g} of the yardstick",
+                (
+                    f"standard deviations: {np.std(mine.result.distribution):.3g} ours, {spread:.3g} of the "
+                    f"yardstick"
+                ),
             ],
         )
     ]
@@ -67,7 +81,16 @@ def scipy_bootstrap_kernel_wis(settings: Settings) -> list[Line]:
     def kernel_wis(rows):
         return yardstick.kernel_wis(log.context[rows], log.weight[rows], log.reward[rows], BANDWIDTH)
 
-    return [_against_scipy(settings, log, kwis.KernelWIS(bandwidth=BANDWIDTH), (np.arange(len(log.weight)),), kernel_wis, vectorised=False)]
+    return [
+        _against_scipy(
+            settings,
+            log,
+            kwis.KernelWIS(bandwidth=BANDWIDTH),
+            (np.arange(len(log.weight)),),
+            kernel_wis,
+            vectorised=False,
+        )
+    ]
 
 
 def _against_scipy(settings: Settings, log, estimator, columns, statistic, *, vectorised: bool) -> Line:
@@ -79,7 +102,13 @@ def _against_scipy(settings: Settings, log, estimator, columns, statistic, *, ve
 
     def theirs(number):
         return stats.bootstrap(
-            columns, statistic, n_resamples=replicates, paired=True, vectorized=vectorised, method="BCa", rng=np.random.default_rng(number)
+            columns,
+            statistic,
+            n_resamples=replicates,
+            paired=True,
+            vectorized=vectorised,
+            method="BCa",
+            rng=np.random.default_rng(number),
         )
 
     ours(0)

@@ -1,4 +1,5 @@
-"""The first thing one would do to speed the yardstick up: keep the distances, which no shared bandwidth changes.
+"""The first thing one would do to speed the yardstick up: keep the distances, which no shared bandwidth
+changes.
 
 It needs memory for all pairs and serves one shared bandwidth only.
 """
@@ -13,7 +14,9 @@ from benchmarks import yardstick
 
 class CachedDistances:
     def __init__(self, context, folds):
-        self.folds = [(np.flatnonzero(folds == label), np.flatnonzero(folds != label)) for label in np.unique(folds)]
+        self.folds = [
+            (np.flatnonzero(folds == label), np.flatnonzero(folds != label)) for label in np.unique(folds)
+        ]
         self.distances = []
         for inside, outside in self.folds:
             q = cdist(context[inside], context[outside], "sqeuclidean")

@@ -16,7 +16,9 @@ class Log:
 
 
 def numeric(n: int, d: int, seed: int = 0) -> Log:
-    """Normal contexts; weights that follow three of the features, as under wrong propensities, times noise."""
+    """Normal contexts; weights that follow three of the features, as under wrong propensities,
+    times noise.
+    """
     rng = np.random.default_rng([n, d, seed])
     context = rng.standard_normal((n, d))
     return _log(rng, context, np.sin(context[:, 0]) + 0.6 * context[:, 1] + 0.4 * context[:, 2 % d] ** 2)
@@ -33,13 +35,19 @@ def many_weights(log: Log, count: int) -> np.ndarray:
     """``(n, count)`` weight vectors on the same contexts, each following another direction."""
     rng = np.random.default_rng(count)
     directions = rng.standard_normal((log.context.shape[1], count)) / np.sqrt(log.context.shape[1])
-    weights = np.exp(np.sin(2 * log.context @ directions) + 0.3 * rng.standard_normal((len(log.context), count)))
+    weights = np.exp(
+        np.sin(2 * log.context @ directions) + 0.3 * rng.standard_normal((len(log.context), count))
+    )
     return weights / weights.mean(axis=0)
 
 
 def dummies(codes: np.ndarray, levels: tuple[int, ...]) -> np.ndarray:
-    """One column per level: two rows that differ in a code are at squared distance 2, so the RBF kernel is ``exp(-1/h^2)``."""
-    return np.concatenate([codes[:, [column]] == np.arange(size) for column, size in enumerate(levels)], axis=1).astype(np.float64)
+    """One column per level: two rows that differ in a code are at squared distance 2, so the RBF kernel is
+    ``exp(-1/h^2)``.
+    """
+    return np.concatenate(
+        [codes[:, [column]] == np.arange(size) for column, size in enumerate(levels)], axis=1
+    ).astype(np.float64)
 
 
 def _log(rng, context, signal) -> Log:

@@ -23,7 +23,9 @@ def shared_evaluation(settings: Settings) -> list[Line]:
 
 def per_feature_evaluation(settings: Settings) -> list[Line]:
     log = data.numeric(settings.size(10_000, 1_000), 16)
-    return _lines(settings, log, BANDWIDTH * np.linspace(0.7, 1.5, 16), {"float64": (30, 40), "float32": (60, 80)}, None)
+    return _lines(
+        settings, log, BANDWIDTH * np.linspace(0.7, 1.5, 16), {"float64": (30, 40), "float32": (60, 80)}, None
+    )
 
 
 def _lines(settings, log, bandwidth, marks, cached) -> list[Line]:
@@ -47,15 +49,26 @@ def _lines(settings, log, bandwidth, marks, cached) -> list[Line]:
     ours64, ours32, theirs, distances = interleaved(settings.rounds(), exact, located, plain, kept)
     kind = "per-feature" if np.ndim(bandwidth) else "shared"
     return [
-        _line(settings, f"{kind} evaluation, n={len(log.weight):,}, d=16, {name}", ours, theirs, distances if cached else None, marks[name])
+        _line(
+            settings,
+            f"{kind} evaluation, n={len(log.weight):,}, d=16, {name}",
+            ours,
+            theirs,
+            distances if cached else None,
+            marks[name],
+        )
         for name, ours in (("float64", ours64), ("float32", ours32))
     ]
 
 
-def _line(settings, name: str, ours: Timed, theirs: Timed, distances: Timed | None, marks: tuple[float, float]) -> Line:
+def _line(
+    settings, name: str, ours: Timed, theirs: Timed, distances: Timed | None, marks: tuple[float, float]
+) -> Line:
     value, gradient = ours.result
     expected, slope = theirs.result
-    error = max(abs(value / expected - 1), np.abs(gradient - slope).max() / max(np.abs(slope).max(), 1e-3 * expected))
+    error = max(
+        abs(value / expected - 1), np.abs(gradient - slope).max() / max(np.abs(slope).max(), 1e-3 * expected)
+    )
     exact = name.endswith("float64")
     return Line(
         name=name,
@@ -67,5 +80,7 @@ def _line(settings, name: str, ours: Timed, theirs: Timed, distances: Timed | No
         check=Check("value and gradient", error, 1e-10 if exact else 1e-4),
         floor=None if settings.quick else marks[0],
         goal=None if settings.quick else marks[1],
-        notes=[] if exact else ["through the engine's locating plan, which a selection uses before it finishes in float64"],
+        notes=[]
+        if exact
+        else ["through the engine's locating plan, which a selection uses before it finishes in float64"],
     )

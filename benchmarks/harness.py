@@ -12,7 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Settings:
-    """``quick`` shrinks every size, and floors and goals no longer apply; ``pairs`` overrides the number of rounds."""
+    """``quick`` shrinks every size, and floors and goals no longer apply; ``pairs`` overrides the number of
+    rounds.
+    """
 
     quick: bool = False
     pairs: int | None = None
@@ -56,7 +58,9 @@ class Line:
     notes: list[str] = field(default_factory=list)
 
     def verdict(self) -> str:
-        """How the ratio stands; for memory smaller is better, so the ratio is what is allowed over what was used."""
+        """How the ratio stands; for memory smaller is better, so the ratio is what is allowed over what was
+        used.
+        """
         if self.floor is None:
             return "-"
         if self.ratio < self.floor:
@@ -98,13 +102,25 @@ def interleaved(rounds: int, *functions: Callable[[int], Any]) -> list[Timed]:
             seconds[index].append(time.perf_counter() - begin)
             if seconds[index][-1] > _LONG:
                 print(
-                    f"    round {number + 1} of {rounds}: {' against '.join(f'{times[-1]:.1f} s' for times in seconds if times)}",
+                    f"    round {number + 1} of {rounds}: "
+                    f"{' against '.join(f'{times[-1]:.1f} s' for times in seconds if times)}",
                     file=sys.stderr,
                 )
     return [Timed(times, result) for times, result in zip(seconds, results, strict=True)]
 
 
-_HEADER = ("benchmark", "ours", "other", "ratio", "floor", "goal", "verdict", "vs cached", "rounds", "correctness")
+_HEADER = (
+    "benchmark",
+    "ours",
+    "other",
+    "ratio",
+    "floor",
+    "goal",
+    "verdict",
+    "vs cached",
+    "rounds",
+    "correctness",
+)
 _WIDTHS = (50, 11, 11, 9, 8, 8, 12, 10, 7, 0)
 
 
@@ -125,13 +141,17 @@ def show(line: Line) -> str:
         str(line.rounds),
         str(line.check),
     )
-    notes = [f"    {note}" for note in ([] if line.against == "yardstick" else [f"against {line.against}"]) + line.notes]
+    notes = [
+        f"    {note}"
+        for note in ([] if line.against == "yardstick" else [f"against {line.against}"]) + line.notes
+    ]
     return "\n".join([_row(cells), *notes])
 
 
 def _row(cells: tuple[str, ...]) -> str:
     return " ".join(
-        cell.ljust(width) if index == 0 else cell.rjust(width) for index, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
+        cell.ljust(width) if index == 0 else cell.rjust(width)
+        for index, (cell, width) in enumerate(zip(cells, _WIDTHS, strict=True))
     )
 
 

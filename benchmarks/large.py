@@ -1,7 +1,7 @@
 """Kernel-WIS past memory and past one machine, measured: ``python -m benchmarks.large``.
 
-Every part runs in processes of its own. Compilation and the start of a cluster are left out of all times; peak memory is that of each
-process, Python and compiled code included.
+Every part runs in processes of its own. Compilation and the start of a cluster are left out of all times;
+peak memory is that of each process, Python and compiled code included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ ASKED = {"target": "p_new", "context": CONTEXT, "bandwidth": BANDWIDTH}
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try the benchmark; limits do not apply")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, to try the benchmark; limits do not apply"
+    )
     parser.add_argument("--only", choices=PARTS, action="append", help="parts to run; all unless given")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
@@ -43,8 +45,18 @@ def main() -> int:
 
 
 def apart(what: str, **asked: object) -> dict[str, object]:
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.large", "--measure", json.dumps({"what": what, **asked})]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "benchmarks.large",
+        "--measure",
+        json.dumps({"what": what, **asked}),
+    ]
+    return json.loads(
+        subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1]
+    )
 
 
 def log_of(folder: Path, rows: int) -> str:
@@ -73,7 +85,12 @@ def in_memory(log: str, rounds: int, small: str) -> dict[str, object]:
         begin = time.perf_counter()
         found = estimator.estimate(whole)
         seconds.append(time.perf_counter() - begin)
-    return {"seconds": seconds, "value": found.value, "std_error": found.std_error, "peak": [_megabytes("VmHWM")]}
+    return {
+        "seconds": seconds,
+        "value": found.value,
+        "std_error": found.std_error,
+        "peak": [_megabytes("VmHWM")],
+    }
 
 
 def in_blocks(log: str, rounds: int, small: str, exact: bool = True) -> dict[str, object]:
@@ -95,7 +112,13 @@ def on_cluster(log: str, rounds: int, small: str, workers: int) -> dict[str, obj
 
     from kwis.large import kernel_wis
 
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "2GB", "silence_logs": 50}
+    options = {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "dashboard_address": ":0",
+        "memory_limit": "2GB",
+        "silence_logs": 50,
+    }
     seconds = []
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         for _ in range(3):  # every worker compiles and imports
@@ -109,12 +132,19 @@ def on_cluster(log: str, rounds: int, small: str, workers: int) -> dict[str, obj
 
 
 def whole(log: str) -> dict[str, object]:
-    """What a user waits for: approximate Kernel-WIS with its bandwidth selected, nothing compiled before but what is in the cache."""
+    """What a user waits for: approximate Kernel-WIS with its bandwidth selected, nothing compiled before but
+    what is in the cache.
+    """
     from kwis.large import kernel_wis
 
     begin = time.perf_counter()
     found = kernel_wis(log, target="p_new", context=CONTEXT)
-    return {**_figures(found), "seconds": [time.perf_counter() - begin], "peak": [_megabytes("VmHWM")], "notes": found.notes}
+    return {
+        **_figures(found),
+        "seconds": [time.perf_counter() - begin],
+        "peak": [_megabytes("VmHWM")],
+        "notes": found.notes,
+    }
 
 
 def _figures(found: object) -> dict[str, object]:
@@ -125,7 +155,9 @@ MEASURES = {"in memory": in_memory, "blocks": in_blocks, "cluster": on_cluster, 
 
 
 def exact_part(folder: Path, quick: bool, rounds: int) -> bool:
-    """In memory, in blocks and on 1, 2 and 4 workers: the same value, below 1 GB, Dask less than 30 % above the plain engine."""
+    """In memory, in blocks and on 1, 2 and 4 workers: the same value, below 1 GB, Dask less than 30 % above
+    the plain engine.
+    """
     rows = 8_000 if quick else 100_000
     log, small = log_of(folder, rows), log_of(folder, 2_000)
     runs = {"in memory": apart("in memory", log=log, rounds=rounds, small=small)}
@@ -137,7 +169,10 @@ def exact_part(folder: Path, quick: bool, rounds: int) -> bool:
     for name, run in runs.items():
         off = max(abs(run[key] / base[key] - 1) for key in ("value", "std_error"))
         ratio = min(run["seconds"]) / min(base["seconds"])
-        print(f"  {name:10} {min(run['seconds']):8.2f} s  {ratio:5.2f} of in memory  off by {off:.0e}  peak {max(run['peak']):.0f} MB")
+        print(
+            f"  {name:10} {min(run['seconds']):8.2f} s  {ratio:5.2f} of in memory  off by {off:.0e}  peak "
+            f"{max(run['peak']):.0f} MB"
+        )
     same = all(abs(run["value"] / base["value"] - 1) < 1e-10 for run in runs.values())
     quick_enough = quick or min(runs["2 workers"]["seconds"]) < 1.3 * min(base["seconds"])
     return same and quick_enough and all(max(run["peak"]) < 1000 for run in runs.values())
@@ -149,9 +184,17 @@ def growth_part(folder: Path, quick: bool, rounds: int) -> bool:
     for exact, name in ((True, "blocks"), (False, "approximate")):
         seconds = []
         for rows in (size // 10 if quick else size for size in sizes[exact]):
-            run = apart("blocks", log=log_of(folder, rows), rounds=max(1, rounds - 1), small=log_of(folder, 2_000), exact=exact)
+            run = apart(
+                "blocks",
+                log=log_of(folder, rows),
+                rounds=max(1, rounds - 1),
+                small=log_of(folder, 2_000),
+                exact=exact,
+            )
             seconds.append(min(run["seconds"]))
-            print(f"  {name:12} {rows:9,} rows {seconds[-1]:8.2f} s  peak {max(run['peak']):.0f} MB", flush=True)
+            print(
+                f"  {name:12} {rows:9,} rows {seconds[-1]:8.2f} s  peak {max(run['peak']):.0f} MB", flush=True
+            )
         steps = [math.log2(b / a) for a, b in pairwise(seconds)]
         print(f"  {name:12} exponents of the doublings: {', '.join(f'{step:.2f}' for step in steps)}")
     return True
@@ -161,7 +204,10 @@ def million_part(folder: Path, quick: bool, _: int) -> bool:
     """A million rows, bandwidth selected: below five minutes and 1 GB."""
     rows = 50_000 if quick else 1_000_000
     run = apart("whole", log=log_of(folder, rows))
-    print(f"Kernel-WIS with its bandwidth selected, {rows:,} rows: {run['seconds'][0]:.1f} s, peak {run['peak'][0]:.0f} MB")
+    print(
+        f"Kernel-WIS with its bandwidth selected, {rows:,} rows: {run['seconds'][0]:.1f} s, peak "
+        f"{run['peak'][0]:.0f} MB"
+    )
     for note in run["notes"]:
         print(f"  {note}")
     return quick or (run["seconds"][0] < 300 and run["peak"][0] < 1000)

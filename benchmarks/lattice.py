@@ -22,7 +22,8 @@ def _problem(settings: Settings) -> tuple[data.Log, tuple[int, ...], tuple[int, 
 def lattice_shared_selection(settings: Settings) -> list[Line]:
     """The yardstick takes several minutes: it is stopped at the goal, and its ratio is then a lower bound.
 
-    What its search would have found is known all the same: it is run to its end with the same score computed by us.
+    What its search would have found is known all the same: it is run to its end with the same score computed
+    by us.
     """
     log, levels, columns = _problem(settings)
     encoded = data.dummies(log.context, levels)
@@ -41,7 +42,8 @@ def lattice_shared_selection(settings: Settings) -> list[Line]:
     ours(0)
     mine, theirs = interleaved(settings.rounds(), ours, plain)
     search = yardstick.minimum(
-        lambda x: kwis.cv_score(log.context, log.weight, np.exp(x[0]), log.folds, categorical=columns), yardstick.STARTS
+        lambda x: kwis.cv_score(log.context, log.weight, np.exp(x[0]), log.folds, categorical=columns),
+        yardstick.STARTS,
     )
     stopped = theirs.result.starts < yardstick.STARTS.size
     return [
@@ -55,7 +57,10 @@ def lattice_shared_selection(settings: Settings) -> list[Line]:
             floor=None if settings.quick else 800,
             goal=None if settings.quick else 1_200,
             notes=[
-                f"evaluations: {mine.result.evaluations} ours, {search.evaluations} of the yardstick's search",
+                (
+                    f"evaluations: {mine.result.evaluations} ours, {search.evaluations} of the yardstick's "
+                    f"search"
+                ),
                 *([f"stopped at {patience:,} times ours: at least this ratio"] if stopped else []),
             ],
         )
@@ -78,7 +83,9 @@ def lattice_per_feature_evaluation(settings: Settings) -> list[Line]:
     mine, theirs = interleaved(settings.rounds(), ours, plain)
     (value, gradient), (expected, by_dummy) = mine.result, theirs.result
     slope = np.bincount(column, by_dummy)
-    error = max(abs(value / expected - 1), np.abs(gradient - slope).max() / max(np.abs(slope).max(), 1e-3 * expected))
+    error = max(
+        abs(value / expected - 1), np.abs(gradient - slope).max() / max(np.abs(slope).max(), 1e-3 * expected)
+    )
     return [
         Line(
             name=f"lattice, per-feature evaluation, n={len(log.weight):,}",

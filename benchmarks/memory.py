@@ -21,7 +21,9 @@ def memory_per_feature(settings: Settings) -> list[Line]:
 
 def _line(settings: Settings, kind: str) -> Line:
     n = settings.size(100_000, 5_000)
-    answer = subprocess.run([sys.executable, "-m", "benchmarks.memory", str(n), kind], check=True, capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory", str(n), kind], check=True, capture_output=True, text=True
+    )
     used, seconds, score = (float(word) for word in answer.stdout.split())
     return Line(
         name=f"peak memory, {kind} evaluation, n={n:,}, d=10",
@@ -33,7 +35,12 @@ def _line(settings: Settings, kind: str) -> Line:
         against="the 150 MB allowed",
         floor=None if settings.quick else 1,
         check=Check("score above that of an infinite bandwidth", score, 0.0),
-        notes=[f"over the process before the call, numba loaded and compiled by a small call first; {seconds:.1f} s"],
+        notes=[
+            (
+                f"over the process before the call, numba loaded and compiled by a small call first; "
+                f"{seconds:.1f} s"
+            )
+        ],
     )
 
 
@@ -64,7 +71,9 @@ def _megabytes(field: str) -> float:
 
 
 def _forget_peak() -> None:
-    """Start the peak anew; where that is not allowed the peak of the whole process counts, which is no smaller."""
+    """Start the peak anew; where that is not allowed the peak of the whole process counts, which is no
+    smaller.
+    """
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
 

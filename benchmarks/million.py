@@ -1,7 +1,9 @@
-"""``python -m benchmarks.million``: write a Parquet folder of a million decisions with a known truth, and time the scan of it.
+"""``python -m benchmarks.million``: write a Parquet folder of a million decisions with a known truth, and
+time the scan of it.
 
-Ten features, four actions, a softmax logger and a softmax target; the target's probability of the logged action is a column. The
-truth is the target's expected reward over the contexts generated, written to ``_truth.json`` in the folder.
+Ten features, four actions, a softmax logger and a softmax target; the target's probability of the logged
+action is a column. The truth is the target's expected reward over the contexts generated, written to
+``_truth.json`` in the folder.
 """
 
 from __future__ import annotations
@@ -115,9 +117,11 @@ def main() -> int:
 
 
 def _scaling(options: argparse.Namespace) -> int:
-    """Time and memory over the number of rows, and the exponent of the CPU time beyond what does not depend on them.
+    """Time and memory over the number of rows, and the exponent of the CPU time beyond what does not depend
+    on them.
 
-    What does not is that of 20,000 rows, the size of the subset that contexts and propensities are checked on.
+    What does not is that of 20,000 rows, the size of the subset that contexts and propensities are checked
+    on.
     """
     extra = ("--replicates", str(options.replicates), "--estimators", options.estimators)
     sizes = [_FIXED, *(n for n in _SIZES if n <= options.rows)]
@@ -133,12 +137,17 @@ def _scaling(options: argparse.Namespace) -> int:
             cpu.append(result["cpu"])
             value, low, high = result["rows"]["wis"]
             times = f"{result['seconds']:6.2f} s, CPU {result['cpu']:6.2f} s, peak {result['peak']:4.0f} MB"
-            print(f"n = {n:>9,}: {times}, truth {truth:.5f}, wis {value:.5f} ({low:.5f} to {high:.5f})", flush=True)
+            print(
+                f"n = {n:>9,}: {times}, truth {truth:.5f}, wis {value:.5f} ({low:.5f} to {high:.5f})",
+                flush=True,
+            )
     large = np.array(sizes) >= _LARGE
     if large.sum() > 1:
         beyond = np.log(np.array(cpu)[large] - cpu[0])
         slope = np.polyfit(np.log(np.array(sizes)[large] - _FIXED), beyond, 1)[0]
-        print(f"exponent of the CPU time beyond that of {_FIXED:,} rows, from {_LARGE:,} rows on: {slope:.2f}")
+        print(
+            f"exponent of the CPU time beyond that of {_FIXED:,} rows, from {_LARGE:,} rows on: {slope:.2f}"
+        )
     return 0
 
 

@@ -1,8 +1,9 @@
-"""Time by part of a default evaluation that repairs wrong propensities: ``python -m benchmarks.repair [rows]``.
+"""Time by part of a default evaluation that repairs wrong propensities: ``python -m benchmarks.repair
+[rows]``.
 
-16 features, 26 actions, the whole distribution of the logger given, but tempered and without what it bends with the features, so that the
-repair needs all its terms; one target with a known distribution, so that every estimator takes part. The goal is 30 seconds for 20,000
-rows on two cores.
+16 features, 26 actions, the whole distribution of the logger given, but tempered and without what it bends
+with the features, so that the repair needs all its terms; one target with a known distribution, so that every
+estimator takes part. The goal is 30 seconds for 20,000 rows on two cores.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ def log_of(n: int) -> kwis.LoggedBandit:
     target = _policy(context @ (slopes + 0.2 * rng.normal(size=slopes.shape)))
     action = (rng.random(n)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
     rate = 1 / (1 + np.exp(1 - 0.5 * context[:, 0] - 0.4 * (action % 3 == 1) * context[:, 1]))
-    table = {"x": context, "action": action, "reward": (rng.random(n) < rate).astype(float), "propensity": given, "new": target}
+    table = {
+        "x": context,
+        "action": action,
+        "reward": (rng.random(n) < rate).astype(float),
+        "propensity": given,
+        "new": target,
+    }
     return kwis.read_log(table, context="x", propensity="propensity", actions=range(ACTIONS))
 
 
@@ -43,7 +50,10 @@ def main(n: int) -> int:
 
     def told(what: str) -> None:
         now = (time.perf_counter(), time.process_time())
-        print(f"{began[-1][2]:32} {now[0] - began[-1][0]:7.1f} s, {now[1] - began[-1][1]:7.1f} s of processor", flush=True)
+        print(
+            f"{began[-1][2]:32} {now[0] - began[-1][0]:7.1f} s, {now[1] - began[-1][1]:7.1f} s of processor",
+            flush=True,
+        )
         began.append((*now, what))
 
     evaluation = kwis.evaluate(log, "new", progress=lambda _, __, what: "," in what or told(what))
@@ -52,7 +62,10 @@ def main(n: int) -> int:
     assert not evaluation.repair.kept, "the benchmark is about logs that need repair"
     print(f"{n:,} rows: {seconds:.1f} s, {processor:.1f} s of processor; {evaluation.repair.note}")
     missed = n == GOAL_ROWS and seconds >= GOAL_SECONDS
-    print(f"goal of {GOAL_SECONDS:.0f} s for {GOAL_ROWS:,} rows: {'missed' if missed else 'met' if n == GOAL_ROWS else 'another size'}")
+    print(
+        f"goal of {GOAL_SECONDS:.0f} s for {GOAL_ROWS:,} rows: "
+        f"{'missed' if missed else 'met' if n == GOAL_ROWS else 'another size'}"
+    )
     return int(missed)
 
 

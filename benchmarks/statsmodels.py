@@ -1,4 +1,6 @@
-"""Least-squares cross-validation of statsmodels' kernel regression: leave-one-out, one bandwidth per feature."""
+"""Least-squares cross-validation of statsmodels' kernel regression: leave-one-out, one bandwidth
+per feature.
+"""
 
 from __future__ import annotations
 

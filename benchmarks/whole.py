@@ -1,4 +1,6 @@
-"""Time by part and peak memory of one whole evaluation with its report: ``python -m benchmarks.whole [rows]``."""
+"""Time by part and peak memory of one whole evaluation with its report: ``python -m benchmarks.whole
+[rows]``.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,18 @@ def log_of(n: int) -> kwis.LoggedBandit:
     rng = np.random.default_rng(0)
     context = rng.normal(size=(n, FEATURES))
     slopes = 0.4 * rng.normal(size=(FEATURES, ACTIONS))
-    behaviour, target = _policy(context @ slopes), _policy(context @ (slopes + 0.3 * rng.normal(size=slopes.shape)))
+    behaviour, target = (
+        _policy(context @ slopes),
+        _policy(context @ (slopes + 0.3 * rng.normal(size=slopes.shape))),
+    )
     action = (rng.random(n)[:, None] > behaviour.cumsum(axis=1)[:, :-1]).sum(axis=1)
     rate = 1 / (1 + np.exp(1 - 0.5 * context[:, 0] - 0.4 * (action == 1) * context[:, 1]))
     table = {f"x{j}": context[:, j] for j in range(FEATURES)}
-    table |= {"action": action, "reward": (rng.random(n) < rate).astype(float), "propensity": behaviour[np.arange(n), action] ** 1.1}
+    table |= {
+        "action": action,
+        "reward": (rng.random(n) < rate).astype(float),
+        "propensity": behaviour[np.arange(n), action] ** 1.1,
+    }
     table |= {f"new_{k}": target[:, k] for k in range(ACTIONS)}
     return kwis.read_log(table, propensity="propensity", context=[f"x{j}" for j in range(FEATURES)])
 
@@ -40,7 +49,10 @@ def main(n: int) -> None:
 
     def told(what: str) -> None:
         now = (time.perf_counter(), time.process_time())
-        print(f"{began[-1][2]:32} {now[0] - began[-1][0]:7.1f} s, {now[1] - began[-1][1]:7.1f} s of processor", flush=True)
+        print(
+            f"{began[-1][2]:32} {now[0] - began[-1][0]:7.1f} s, {now[1] - began[-1][1]:7.1f} s of processor",
+            flush=True,
+        )
         began.append((*now, what))
 
     log = log_of(n)
@@ -50,7 +62,10 @@ def main(n: int) -> None:
         evaluation.to_html(Path(folder) / "report.html")
     told("end")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{n:,} rows: {began[-1][0] - began[0][0]:.1f} s, {began[-1][1] - began[0][1]:.1f} s of processor, {peak:.2f} GB at most")
+    print(
+        f"{n:,} rows: {began[-1][0] - began[0][0]:.1f} s, {began[-1][1] - began[0][1]:.1f} s of processor, "
+        f"{peak:.2f} GB at most"
+    )
 
 
 if __name__ == "__main__":

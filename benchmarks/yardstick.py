@@ -1,7 +1,8 @@
 """Kernel-WIS as one would first write it: the fixed measure of speed.
 
-Plain on purpose: for every fold a distance matrix from ``cdist``, one ``exp``, a few products, and all of it again at every evaluation
-of the optimiser, in float64. Nothing here may be made faster, or the ratios quoted against it would change their meaning.
+Plain on purpose: for every fold a distance matrix from ``cdist``, one ``exp``, a few products, and all of it
+again at every evaluation of the optimiser, in float64. Nothing here may be made faster, or the ratios quoted
+against it would change their meaning.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def score_and_gradient(context, weight, folds, log_bandwidth):
         error = weight[inside] - mean
         score += np.mean(error**2) / labels.size
         # d score / d log k_ij, times d log k_ij / d log h_l = (x_il - y_jl)^2 / h_l^2
-        effect = (-2 * error / total / error.size / labels.size)[:, None] * k * (weight[outside] - mean[:, None])
+        effect = (
+            (-2 * error / total / error.size / labels.size)[:, None] * k * (weight[outside] - mean[:, None])
+        )
         if h.size == 1:
             gradient += np.sum(effect * cdist(x, y, "sqeuclidean")) / h**2
         else:
@@ -75,7 +78,13 @@ def minimum(function, starts, seconds=math.inf) -> Found:
 
     with contextlib.suppress(_GaveUpError):
         runs.extend(
-            minimize(counted, np.log(np.atleast_1d(start)), jac=True, method="L-BFGS-B", bounds=[BOUNDS] * np.size(start))
+            minimize(
+                counted,
+                np.log(np.atleast_1d(start)),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[BOUNDS] * np.size(start),
+            )
             for start in starts
         )
     if not runs:
@@ -91,7 +100,9 @@ def select(context, weight, folds, *, per_feature=False, seconds=math.inf) -> Fo
 
 
 def kernel_wis(context, weight, reward, bandwidth) -> float:
-    """``mean(r_i w_i / m_i)`` with ``m_i`` the kernel mean of the weights; a row of weight 0 contributes 0."""
+    """``mean(r_i w_i / m_i)`` with ``m_i`` the kernel mean of the weights; a row of weight 0
+    contributes 0.
+    """
     k = kernel(context, context, bandwidth)
     mean = k @ weight / k.sum(axis=1)
     return float(np.mean(reward * np.divide(weight, mean, out=np.zeros_like(weight), where=weight != 0)))

@@ -20,10 +20,16 @@ def test_the_wheel_of_the_library_has_only_the_library() -> None:
 
 
 def test_nothing_in_the_library_or_its_tests_imports_the_experiments() -> None:
-    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    sources = [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "tests").rglob("*.py"),
+        *(ROOT / "benchmarks").rglob("*.py"),
+    ]
     assert len(sources) > 200
     imports = re.compile(r"^\s*(from|import) kwis_paper", re.MULTILINE)
-    assert [path.relative_to(ROOT) for path in sources if imports.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        path.relative_to(ROOT) for path in sources if imports.search(path.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_both_packages_have_the_same_version() -> None:

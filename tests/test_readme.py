@@ -19,8 +19,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the commands of the README were run."""
     folder = tmp_path_factory.mktemp("readme")
     with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        for line in re.search(r"```sh\n(kwis.*?)```", README, re.DOTALL).group(1).replace("\\\n", "").splitlines():
-            quick = ["--estimator", "wis"] if "evaluate" in line else []  # the example does the whole work once, which is enough
+        for line in (
+            re.search(r"```sh\n(kwis.*?)```", README, re.DOTALL).group(1).replace("\\\n", "").splitlines()
+        ):
+            quick = (
+                ["--estimator", "wis"] if "evaluate" in line else []
+            )  # the example does the whole work once, which is enough
             assert main([*shlex.split(line)[1:], *quick]) == 0
     return folder
 
@@ -42,4 +46,7 @@ def test_the_values_called_true_are_true() -> None:
 
     truth = sample_log(1).truth
     values = [f"{truth[name]['click']:.4f}" for name in ("logger", "p_new", "p_bold")]
-    assert f"{values[0]} for the logging policy, {values[1]} for `p_new`, {values[2]} for `p_bold`" in README.replace("\n", " ")
+    assert (
+        f"{values[0]} for the logging policy, {values[1]} for `p_new`, {values[2]} for `p_bold`"
+        in README.replace("\n", " ")
+    )

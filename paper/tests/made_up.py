@@ -35,23 +35,45 @@ def facts_of(cell: Cell, difference: float) -> CellFacts:
 
 
 def results_of(
-    datasets: Iterable[str], settings: Iterable[str], error: Errors, *, every: int = 1, bootstrap: bool = False, per_feature: bool = False
+    datasets: Iterable[str],
+    settings: Iterable[str],
+    error: Errors,
+    *,
+    every: int = 1,
+    bootstrap: bool = False,
+    per_feature: bool = False,
 ) -> Results:
-    """Results whose errors are ``error(facts, estimator)``; against the expected truth they are half as large."""
+    """Results whose errors are ``error(facts, estimator)``; against the expected truth they are half as
+    large.
+    """
     rng = np.random.default_rng(3)
     chosen = list(cells(datasets, settings))[::every]
     facts = {cell.key: facts_of(cell, float(rng.uniform(0, 0.6))) for cell in chosen}
     names = (*NAMES, "kernel-wis-per-feature") if per_feature else NAMES
-    outcomes = {name: {key: outcome_of(error(one, name), bootstrap) for key, one in facts.items()} for name in names}
+    outcomes = {
+        name: {key: outcome_of(error(one, name), bootstrap) for key, one in facts.items()} for name in names
+    }
     kinds = ("shared", "per-feature") if per_feature else ("shared",)
-    spread = {kind: ChosenBandwidth(mean=2.0, std=0.0 if kind == "shared" else 3.0, features=1, evaluations=20) for kind in kinds}
+    spread = {
+        kind: ChosenBandwidth(mean=2.0, std=0.0 if kind == "shared" else 3.0, features=1, evaluations=20)
+        for kind in kinds
+    }
     return Results(
         design=Design(),
         cells=facts,
         outcomes=outcomes,
         bandwidths={kind: dict.fromkeys(facts, one) for kind, one in spread.items()},
         curves=curves_of(),
-        timings=(Timing(dataset="soybean", setting="oracle", stage="estimates", cells=len(facts), seconds=60.0, threads=2),),
+        timings=(
+            Timing(
+                dataset="soybean",
+                setting="oracle",
+                stage="estimates",
+                cells=len(facts),
+                seconds=60.0,
+                threads=2,
+            ),
+        ),
         replicates=200 if bootstrap else 0,
         provenance=Provenance(command="kwis paper run", version="0"),
     )
@@ -71,7 +93,9 @@ def outcome_of(error: float, bootstrap: bool = False) -> Outcome:
 
 def curves_of() -> dict[tuple[str, str], np.ndarray]:
     rng = np.random.default_rng(1)
-    found = {("optdigitsDist", f"pictures/{digit}"): rng.integers(0, 17, 128).astype(float) for digit in (3, 6, 9)}
+    found = {
+        ("optdigitsDist", f"pictures/{digit}"): rng.integers(0, 17, 128).astype(float) for digit in (3, 6, 9)
+    }
     rewards = np.full((10, 10), 0.4)
     rewards[3, 9], rewards[3, 6] = 0.6, 0.2
     found["optdigitsDist", "rewards"] = rewards.ravel()

@@ -21,14 +21,18 @@ def test_held_out_errors_are_those_of_the_slow_cross_validation() -> None:
     found = held_out_errors(context, weight, folds, np.array([np.inf, 1.3, 0.4]))
     for row, h in zip(found[1:], (1.3, 0.4), strict=True):
         by_fold = [row[folds == fold].mean() for fold in range(4)]
-        assert np.mean(by_fold) == pytest.approx(float(kernel_regression.cv_score(context, weight, h, folds)[0]))
+        assert np.mean(by_fold) == pytest.approx(
+            float(kernel_regression.cv_score(context, weight, h, folds)[0])
+        )
     assert found[0, 5] == pytest.approx((weight[5] - weight[folds != folds[5]].mean()) ** 2)
 
 
 def test_the_bound_is_that_of_tolstikhin_and_seldin_written_out(errors: np.ndarray) -> None:
     rho, n = np.array([0.1, 0.6, 0.0, 0.3]), 400
     mean = sum(share * sum(row) / n for share, row in zip(rho, errors, strict=True))
-    pairs = np.array([sum((a - b) ** 2 for a in row for b in row) / (2 * n * (n - 1)) for row in errors[:, :n]])
+    pairs = np.array(
+        [sum((a - b) ** 2 for a in row for b in row) / (2 * n * (n - 1)) for row in errors[:, :n]]
+    )
     divergence = sum(share * math.log(share / 0.25) for share in rho if share)
     nu = math.log(math.sqrt(n) / 2 + 1) / math.log(1.15) + 1
     price = divergence + math.log(2 * nu / 0.05)

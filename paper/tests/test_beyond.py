@@ -12,11 +12,27 @@ import pytest
 from kwis.cli.main import main
 from kwis_paper import archive
 from kwis_paper.beyond.checks import goals
-from kwis_paper.beyond.columns import ABLATION_COLUMNS, BANDWIDTH_COLUMNS, KERNEL_COLUMNS, MAIN_COLUMNS, PIPELINES
+from kwis_paper.beyond.columns import (
+    ABLATION_COLUMNS,
+    BANDWIDTH_COLUMNS,
+    KERNEL_COLUMNS,
+    MAIN_COLUMNS,
+    PIPELINES,
+)
 from kwis_paper.beyond.figures import all_figures, equal_groups
 from kwis_paper.beyond.naming import NAMES
 from kwis_paper.beyond.page import as_page, chapters
-from kwis_paper.beyond.summary import SEVEN, coverage, degree_of, equal_shares, error, finished, gap, picks, regret
+from kwis_paper.beyond.summary import (
+    SEVEN,
+    coverage,
+    degree_of,
+    equal_shares,
+    error,
+    finished,
+    gap,
+    picks,
+    regret,
+)
 from kwis_paper.beyond.tables import all_tables, further_tables
 from kwis_paper.catalogue import PAPER_DATASETS
 from kwis_paper.figures import draw
@@ -33,7 +49,9 @@ Size = Callable[[str, CellFacts], float]
 
 
 def _good(name: str, facts: CellFacts) -> float:
-    """Errors that reach every goal: everything is fine in the oracle suite, and repair brings a tenth of raw errors elsewhere."""
+    """Errors that reach every goal: everything is fine in the oracle suite, and repair brings a tenth of raw
+    errors elsewhere.
+    """
     if facts.setting == "oracle" or name.startswith("oracle-"):
         return 0.02 if name != "logged-mean" else 0.2
     return 0.021 if name in ("recommended", "repaired-wis") else 0.2
@@ -44,7 +62,8 @@ def _results(size: Size = _good, covered: int = 9, every: int = 40) -> Results:
     chosen = [cell for name in PAPER_DATASETS for cell in list(cells([name], _SETTINGS))[::every]]
     facts = {cell.key: facts_of(cell, 0.1) for cell in chosen}
     outcomes: dict[str, dict[str, Outcome]] = {
-        name: {key: _outcome(size(name, one)) for key, one in facts.items()} for name in (*PLAIN_NAMES, *PIPELINES)
+        name: {key: _outcome(size(name, one)) for key, one in facts.items()}
+        for name in (*PLAIN_NAMES, *PIPELINES)
     }
     base = results_of(["soybean"], ["oracle"], lambda *_: 0.1, every=100)
     spans = Spanned(Covered((5, 6, 7, 8), (6, 7, 8, covered)), (0.1, 0.15, 0.2, 0.25))
@@ -56,9 +75,14 @@ def _results(size: Size = _good, covered: int = 9, every: int = 40) -> Results:
         intervals={("recommended", "student"): dict.fromkeys(facts, spans)},
         measures={
             "picked": {key: Measure(name="picked", value=math.nan, words="repaired-wis") for key in facts},
-            "misfit": {key: Measure(name="misfit", value=0.0 if one.setting == "oracle" else 0.3) for key, one in facts.items()},
+            "misfit": {
+                key: Measure(name="misfit", value=0.0 if one.setting == "oracle" else 0.3)
+                for key, one in facts.items()
+            },
             "repair": {
-                key: Measure(name="repair", value=0.1, words="kept" if one.setting == "oracle" else "repaired")
+                key: Measure(
+                    name="repair", value=0.1, words="kept" if one.setting == "oracle" else "repaired"
+                )
                 for key, one in facts.items()
             },
             "misfit-repaired": {key: Measure(name="misfit-repaired", value=0.1) for key in facts},
@@ -97,16 +121,28 @@ def test_goals_are_reached_by_numbers_that_reach_them() -> None:
 @pytest.mark.parametrize(
     ("number", "size"),
     [
-        ("1a", lambda name, facts: 0.15 if name == "recommended" and facts.dataset in SEVEN[:2] else _good(name, facts)),
+        (
+            "1a",
+            lambda name, facts: (
+                0.15 if name == "recommended" and facts.dataset in SEVEN[:2] else _good(name, facts)
+            ),
+        ),
         ("1b", lambda name, facts: 0.05 if name == "recommended" else _good(name, facts)),
         ("1c", lambda name, facts: 0.01 if name == "oracle-wis" else _good(name, facts)),
         (
             "1d",
             lambda name, facts: (
-                0.019 if name == "kernel-wis" and (facts.dataset, facts.setting) == ("letter", "oracle") else _good(name, facts)
+                0.019
+                if name == "kernel-wis" and (facts.dataset, facts.setting) == ("letter", "oracle")
+                else _good(name, facts)
             ),
         ),
-        ("4", lambda name, facts: 0.3 if name.endswith("-shrunk") and facts.dataset == "yeast" else _good(name, facts)),
+        (
+            "4",
+            lambda name, facts: (
+                0.3 if name.endswith("-shrunk") and facts.dataset == "yeast" else _good(name, facts)
+            ),
+        ),
         ("5", lambda name, facts: 0.015 if name == "doubly-robust" else _good(name, facts)),
     ],
 )
@@ -147,7 +183,9 @@ def test_regret_is_against_the_best_single_estimator_over_the_same_cells() -> No
 def test_millionths_are_no_difference_of_bandwidths() -> None:
     def nearly_shared(name: str, facts: CellFacts) -> float:
         gap = {"yeast": 1e-6, "soybean": -0.001, "letter": -0.001}.get(facts.dataset, 0.0)
-        return _good(name, facts) + (gap * (1 + int(facts.key[:4], 16) / 65536) if name.endswith("-shrunk") else 0.0)
+        return _good(name, facts) + (
+            gap * (1 + int(facts.key[:4], 16) / 65536) if name.endswith("-shrunk") else 0.0
+        )
 
     assert _met(_results(nearly_shared))["4"] == [True]
 
@@ -202,7 +240,9 @@ def test_tables_hold_the_numbers_and_bold_what_a_user_could_have_had(results: Re
     assert shown["Recommended"].bold
     assert shown["Oracle WIS"].words == "0.020"
     assert not shown["Oracle WIS"].bold
-    assert {line.dataset for line in tables["beyond-kernels"].lines} <= set(PAPER_DATASETS) - {"optdigitsDist"}
+    assert {line.dataset for line in tables["beyond-kernels"].lines} <= set(PAPER_DATASETS) - {
+        "optdigitsDist"
+    }
     assert {line.setting for line in tables["beyond-ablation"].lines} == set(_SETTINGS)
     for table in tables.values():
         assert all(len(line.entries) == len(table.columns) for line in table.lines), table.key
@@ -232,7 +272,9 @@ def test_the_page_tells_the_story_where_there_is_one(results: Results) -> None:
     assert 'id="past-the-paper"' in page
     shown = [block.key for part in chapters(results) for block in (*part.tables, *part.figures)]
     assert [page.count(f'id="{key}"') for key in shown] == [1] * len(shown)
-    without = replace(results, outcomes={name: found for name, found in results.outcomes.items() if name not in PIPELINES})
+    without = replace(
+        results, outcomes={name: found for name, found in results.outcomes.items() if name not in PIPELINES}
+    )
     assert 'id="past-the-paper"' not in render(without)
     assert further_tables(without) == []
     assert "## Which estimator to use" in as_page(results)
@@ -241,12 +283,20 @@ def test_the_page_tells_the_story_where_there_is_one(results: Results) -> None:
 
 def test_the_page_says_when_to_use_what_and_which_bandwidth(results: Results) -> None:
     page = as_page(results)
-    right, rest = (sum((facts.setting == "oracle") is wanted for facts in results.cells.values()) for wanted in (True, False))
+    right, rest = (
+        sum((facts.setting == "oracle") is wanted for facts in results.cells.values())
+        for wanted in (True, False)
+    )
     assert f"were kept ({right} experiments): WIS 0.0200, Kernel-WIS 0.0200" in page
     assert f"were repaired ({rest} experiments): Repaired WIS 0.0210, Repaired Kernel-WIS 0.2000" in page
     assert "against 0.2000 of WIS with the propensities as given" in page
-    assert re.search(r"right propensities, on \d+ experiments, by its bandwidth: cross-validation 0\.0200, SLOPE 0\.0200", page)
-    assert re.search(r"wrong propensities, on \d+ experiments, .* averaged by a PAC-Bayes bound 0\.2000, shrunk", page)
+    assert re.search(
+        r"right propensities, on \d+ experiments, by its bandwidth: cross-validation 0\.0200, SLOPE 0\.0200",
+        page,
+    )
+    assert re.search(
+        r"wrong propensities, on \d+ experiments, .* averaged by a PAC-Bayes bound 0\.2000, shrunk", page
+    )
 
 
 def test_pipelines_are_no_columns_of_the_paper_s_own_tables(results: Results) -> None:
@@ -267,8 +317,8 @@ def test_the_command_prints_every_goal_and_fails_where_one_is_missed(
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "run", "--dataset", "digits", "--pipelines", "main,everything"]) == 2
     assert (
-        "`pipelines` must be all or among main, ablation, bandwidths, averages, bounds, kernels, got 'everything'"
-        in capsys.readouterr().err
+        "`pipelines` must be all or among main, ablation, bandwidths, averages, bounds, kernels, got "
+        "'everything'" in capsys.readouterr().err
     )
 
 

@@ -53,7 +53,16 @@ def test_no_claim_is_judged_without_results() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["oracle-median", "non-oracle-better", "non-oracle-median", "overall-non-oracle", "learnt-uniform", "always", "state-wis"]
+    "key",
+    [
+        "oracle-median",
+        "non-oracle-better",
+        "non-oracle-median",
+        "overall-non-oracle",
+        "learnt-uniform",
+        "always",
+        "state-wis",
+    ],
 )
 def test_claims_for_kernel_wis_follow_the_numbers(key: str, better: Results, worse: Results) -> None:
     assert _found(better, key).holds is True
@@ -73,7 +82,9 @@ def test_significant_rows_are_counted(better: Results, worse: Results) -> None:
 
 
 def test_claims_about_rewards_and_bandwidths_follow_the_numbers(better: Results) -> None:
-    assert _found(better, "heatmap") == Finding(True, "mean reward where 3 is right: 9 earns 0.60, 6 earns 0.20")
+    assert _found(better, "heatmap") == Finding(
+        True, "mean reward where 3 is right: 9 earns 0.60, 6 earns 0.20"
+    )
     turned = np.full(100, 0.4)
     turned[36] = 0.9
     assert _found(replace(better, curves={("optdigitsDist", "rewards"): turned}), "heatmap").holds is False
@@ -88,7 +99,9 @@ def test_the_table_has_both_truths_side_by_side(better: Results) -> None:
     assert {line.entries[2].words for line in table.lines} <= {"yes", "no", "–"}
 
 
-def test_the_text_on_the_expected_truth_takes_its_numbers_from_results(better: Results, worse: Results) -> None:
+def test_the_text_on_the_expected_truth_takes_its_numbers_from_results(
+    better: Results, worse: Results
+) -> None:
     conclusions, continuous, logged = parts(better)
     assert "0 change their verdict" in conclusions.paragraphs[0]
     wis = np.mean([half_as_bad(facts, "wis") for facts in better.chosen("continuous")])

@@ -18,7 +18,14 @@ class Constant:
     name = "constant"
 
     def estimate(self, sample: kwis.WeightedSample) -> kwis.Estimate:
-        return kwis.Estimate(name=self.name, value=0.25, std_error=0.0, n=sample.n, effective_n=1.0, influence=np.zeros(sample.n))
+        return kwis.Estimate(
+            name=self.name,
+            value=0.25,
+            std_error=0.0,
+            n=sample.n,
+            effective_n=1.0,
+            influence=np.zeros(sample.n),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +39,21 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(table: Path, store: Path, *more: str) -> int:
-    return main(["paper", "run", "--dataset", str(table), "--label", "y", "--setting", "oracle", "--store", str(store), *more])
+    return main(
+        [
+            "paper",
+            "run",
+            "--dataset",
+            str(table),
+            "--label",
+            "y",
+            "--setting",
+            "oracle",
+            "--store",
+            str(store),
+            *more,
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +71,9 @@ def copy(store: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_run_started_again_has_nothing_to_do(table: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_started_again_has_nothing_to_do(
+    table: Path, copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert _run(table, copy, "--jobs", "1") == 0
     assert capsys.readouterr().out.startswith("0 experiments run, 60 already there, 0 failed")
 
@@ -65,13 +88,47 @@ def test_bootstrap_per_feature_and_an_estimator_of_ones_own_can_be_added(table: 
     assert all(outcome.bootstrap is not None for outcome in results.outcomes["wis"].values())
 
 
-def test_tables_figures_and_page_are_made_from_a_store_or_from_exported_results_alike(store: Path, tmp_path: Path) -> None:
-    assert main(["paper", "export", "--store", str(store), "--out", str(tmp_path / "results"), "--made-by", "a test"]) == 0
+def test_tables_figures_and_page_are_made_from_a_store_or_from_exported_results_alike(
+    store: Path, tmp_path: Path
+) -> None:
+    assert (
+        main(
+            [
+                "paper",
+                "export",
+                "--store",
+                str(store),
+                "--out",
+                str(tmp_path / "results"),
+                "--made-by",
+                "a test",
+            ]
+        )
+        == 0
+    )
     for name, source in (("a", store), ("b", tmp_path / "results")):
-        assert main(["paper", "tables", "--from", str(source), "--out", str(tmp_path / name / "tables"), "--format", "csv,md"]) == 0
-        assert main(["paper", "figures", "--from", str(source), "--out", str(tmp_path / name / "figures")]) == 0
+        assert (
+            main(
+                [
+                    "paper",
+                    "tables",
+                    "--from",
+                    str(source),
+                    "--out",
+                    str(tmp_path / name / "tables"),
+                    "--format",
+                    "csv,md",
+                ]
+            )
+            == 0
+        )
+        assert (
+            main(["paper", "figures", "--from", str(source), "--out", str(tmp_path / name / "figures")]) == 0
+        )
         page, text = tmp_path / name / "paper.html", tmp_path / name / "expected.md"
-        assert main(["paper", "report", "--from", str(source), "--out", str(page), "--expected", str(text)]) == 0
+        assert (
+            main(["paper", "report", "--from", str(source), "--out", str(page), "--expected", str(text)]) == 0
+        )
     made = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
     assert len(made) > 60
     assert made == sorted(path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*.*"))
@@ -108,8 +165,14 @@ def test_a_failed_experiment_makes_the_command_fail(
     [
         (["run", "--dataset", "nonsense"], "`dataset` must be one of arrhythmia"),
         (["run", "--dataset", "digits", "--setting", "nonsense"], "`setting` must be one of oracle"),
-        (["run", "--dataset", "digits", "--per-feature", "hot"], "`per-feature` must be warm or plain, got 'hot'"),
-        (["run", "--dataset", "digits", "--estimator", "nothing"], "`estimator` must look like my.module:MyEstimator"),
+        (
+            ["run", "--dataset", "digits", "--per-feature", "hot"],
+            "`per-feature` must be warm or plain, got 'hot'",
+        ),
+        (
+            ["run", "--dataset", "digits", "--estimator", "nothing"],
+            "`estimator` must look like my.module:MyEstimator",
+        ),
         (["status", "--store", "nothing.sqlite"], "`store` must be a file with results"),
         (["tables"], "`from` must name a store or a folder of results"),
         (["tables", "--from", "nothing"], "`store` must be a file with results"),
@@ -117,7 +180,11 @@ def test_a_failed_experiment_makes_the_command_fail(
     ],
 )
 def test_errors_are_one_line(
-    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["paper", *arguments]) == 2
@@ -128,6 +195,10 @@ def test_errors_are_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_format_is_refused(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["paper", "tables", "--from", str(store), "--out", str(tmp_path / "t"), "--format", "docx"]) == 2
+def test_an_unknown_format_is_refused(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["paper", "tables", "--from", str(store), "--out", str(tmp_path / "t"), "--format", "docx"]) == 2
+    )
     assert "`format` must be among csv, md, tex, got 'docx'" in capsys.readouterr().err

@@ -76,13 +76,19 @@ def test_equal_weights_leave_every_criterion_indifferent_to_the_estimate():
     sample = kwis.WeightedSample(context=context, weight=np.ones(60), reward=reward[:, 0])
     for criterion in CRITERIA:
         choice = choose_bandwidth(sample, criterion)
-        assert kwis.KernelWIS(choice.value, normalised=True).estimate(sample).value == pytest.approx(reward.mean(), rel=1e-12)
+        assert kwis.KernelWIS(choice.value, normalised=True).estimate(sample).value == pytest.approx(
+            reward.mean(), rel=1e-12
+        )
 
 
 def test_groups_row_weights_and_categories_of_the_sample_count():
     context, weight, reward = arrays(80, 1)
     mixed = np.column_stack([context, np.arange(80) % 3])
-    more = {"mass": np.random.default_rng(1).uniform(0.5, 3, 80), "group": np.arange(80) // 4, "categorical": [2]}
+    more = {
+        "mass": np.random.default_rng(1).uniform(0.5, 3, 80),
+        "group": np.arange(80) // 4,
+        "categorical": [2],
+    }
     sample = kwis.WeightedSample(context=mixed, weight=weight[:, 0], reward=reward[:, 0], **more)
     choice = choose_bandwidth(sample, "slope", grid=GRID, normalised=False, kernel=kwis.Laplace)
     errors = [kwis.KernelWIS(float(h), kernel=kwis.Laplace).estimate(sample).std_error for h in GRID]

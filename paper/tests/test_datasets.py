@@ -56,7 +56,9 @@ def test_categorical_datasets_keep_their_integer_codes() -> None:
     assert [int(column.max()) + 1 for column in kropt.levels.T] == [4, 4, 8, 8, 8, 8]
     # Two boards are equal by codes exactly where their encoded contexts are.
     rows = np.random.default_rng(0).integers(0, kropt.n, (2000, 2))
-    same_codes = (kropt.levels[rows[:, 0], 0] == kropt.levels[rows[:, 1], 0]) & (kropt.levels[rows[:, 0], 2] == kropt.levels[rows[:, 1], 2])
+    same_codes = (kropt.levels[rows[:, 0], 0] == kropt.levels[rows[:, 1], 0]) & (
+        kropt.levels[rows[:, 0], 2] == kropt.levels[rows[:, 1], 2]
+    )
     column_0, column_2 = slice(0, 4), slice(8, 16)
     gap = np.abs(kropt.context[rows[:, 0]] - kropt.context[rows[:, 1]])
     assert np.array_equal(same_codes, (gap[:, column_0].sum(axis=1) + gap[:, column_2].sum(axis=1)) == 0)
@@ -92,7 +94,9 @@ def test_a_wrong_shape_or_class_count_is_refused() -> None:
         verify(spec, Table(features, ("0",) * 1797))
 
 
-def test_a_damaged_file_is_refused(data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_file_is_refused(
+    data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KWIS_DATA", str(tmp_path))
     with pytest.raises(InputError, match=r"`KWIS_DATA` must name a folder that holds yeast.parquet, got "):
         load("yeast")
@@ -139,12 +143,17 @@ def test_a_table_of_one_s_own_must_make_sense(tmp_path: Path) -> None:
 
 
 def test_an_unknown_dataset_is_refused() -> None:
-    with pytest.raises(InputError, match=r"`dataset` must be one of arrhythmia, .* or a table with a label column, got 'iris'"):
+    with pytest.raises(
+        InputError,
+        match=r"`dataset` must be one of arrhythmia, .* or a table with a label column, got 'iris'",
+    ):
         load("iris")
 
 
 def test_faulty_sets_of_one_s_own_data_follow_the_paper_s_rule() -> None:
     assert default_faulty(5) == SPECS["page-blocks"].faulty
     assert default_faulty(10) == SPECS["optdigits"].faulty
-    assert [len(actions) for actions in default_faulty(26)] == [len(actions) for actions in SPECS["letter"].faulty]
+    assert [len(actions) for actions in default_faulty(26)] == [
+        len(actions) for actions in SPECS["letter"].faulty
+    ]
     assert default_faulty(2) == ((), (0,))

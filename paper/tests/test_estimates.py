@@ -35,20 +35,29 @@ def laboratory() -> Laboratory:
 
 @pytest.fixture(scope="module")
 def experiment(laboratory: Laboratory) -> Experiment:
-    return laboratory.experiment(next(cell for cell in cells(["digits"], ["non-oracle"]) if cell.evaluation != cell.behaviour))
+    return laboratory.experiment(
+        next(cell for cell in cells(["digits"], ["non-oracle"]) if cell.evaluation != cell.behaviour)
+    )
 
 
-def _kernel_estimates(experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
+def _kernel_estimates(
+    experiment: Experiment, bandwidth: Bandwidth
+) -> tuple[TestSetEstimates, TestSetEstimates]:
     return Sums(experiment.context).estimates(experiment, bandwidth)
 
 
 def _samples(experiment: Experiment) -> list[kwis.WeightedSample]:
     pairs = zip(experiment.weight.T, experiment.reward.T, strict=True)
-    return [kwis.WeightedSample(context=experiment.context, weight=weight, reward=reward) for weight, reward in pairs]
+    return [
+        kwis.WeightedSample(context=experiment.context, weight=weight, reward=reward)
+        for weight, reward in pairs
+    ]
 
 
 @pytest.mark.parametrize("name", list(_PUBLIC))
-def test_estimates_without_a_bandwidth_are_those_of_the_public_estimator(name: str, laboratory: Laboratory, experiment: Experiment) -> None:
+def test_estimates_without_a_bandwidth_are_those_of_the_public_estimator(
+    name: str, laboratory: Laboratory, experiment: Experiment
+) -> None:
     ours = plain_estimates(experiment, Sums(laboratory.test_context).states)[name]
     public = [_PUBLIC[name].estimate(sample) for sample in _samples(experiment)]
     assert np.allclose(ours.value, [one.value for one in public], rtol=1e-12)
@@ -63,20 +72,29 @@ def test_repeated_states_are_averaged(laboratory: Laboratory, experiment: Experi
     public = [kwis.StateWIS().estimate(sample) for sample in _samples(doubled)]
     assert np.allclose(ours.value, [one.value for one in public], rtol=1e-12)
     assert np.allclose(ours.std_error, [one.std_error for one in public], rtol=1e-10)
-    assert not np.allclose(ours.value, plain_estimates(experiment, Sums(laboratory.test_context).states)["state-wis"].value, rtol=1e-3)
+    assert not np.allclose(
+        ours.value,
+        plain_estimates(experiment, Sums(laboratory.test_context).states)["state-wis"].value,
+        rtol=1e-3,
+    )
 
 
 @pytest.mark.parametrize("bandwidth", _BANDWIDTHS)
 def test_kernel_estimates_are_those_of_the_public_estimator(bandwidth: float, experiment: Experiment) -> None:
     for normalised, ours in zip((False, True), _kernel_estimates(experiment, bandwidth), strict=True):
-        public = [kwis.KernelWIS(bandwidth, normalised=normalised).estimate(sample) for sample in _samples(experiment)]
+        public = [
+            kwis.KernelWIS(bandwidth, normalised=normalised).estimate(sample)
+            for sample in _samples(experiment)
+        ]
         assert np.allclose(ours.value, [one.value for one in public], rtol=1e-12)
         assert np.allclose(ours.std_error, [one.std_error for one in public], rtol=1e-9)
 
 
 def test_the_kernel_average_is_the_mean_over_all_pairs(experiment: Experiment) -> None:
     gaps = ((experiment.context[:, None] - experiment.context) ** 2).sum(axis=2)
-    assert _kernel_estimates(experiment, 4.0)[0].kernel_average == pytest.approx(np.exp(-gaps / 32).mean(), rel=1e-10)
+    assert _kernel_estimates(experiment, 4.0)[0].kernel_average == pytest.approx(
+        np.exp(-gaps / 32).mean(), rel=1e-10
+    )
     assert _kernel_estimates(experiment, np.inf)[0].kernel_average == 1.0
 
 
@@ -87,7 +105,9 @@ def test_one_bandwidth_per_feature_reaches_the_kernel(experiment: Experiment) ->
     assert ours.value[0] == pytest.approx(public.value, rel=1e-12)
 
 
-def test_too_many_rows_for_a_matrix_are_left_to_the_engine(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_for_a_matrix_are_left_to_the_engine(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = _kernel_estimates(experiment, 4.0)
     monkeypatch.setattr(pairs, "_MOST_ROWS", 100)
     asked = _kernel_estimates(experiment, 4.0)
@@ -96,7 +116,9 @@ def test_too_many_rows_for_a_matrix_are_left_to_the_engine(experiment: Experimen
         assert np.allclose(one.std_error, other.std_error, rtol=1e-9)
 
 
-def test_the_compiled_exponential_is_that_of_numpy(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiled_exponential_is_that_of_numpy(
+    experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_numpy = _kernel_estimates(experiment, 2.0)[1]
     monkeypatch.setattr(pairs, "_COMPILED_ROWS", 1)
     compiled = _kernel_estimates(experiment, 2.0)[1]
@@ -131,14 +153,23 @@ def test_bootstrap_ends_redo_the_whole_statistic_on_resampled_rows(
     counts = _draw_counts(450, replicates, names.stream("bootstrap", *experiment.cell.names))
     assert (counts.sum(axis=0) == 450).all()
     sample = _samples(experiment)[4]
-    estimators = {**_PUBLIC, "kernel-wis": kwis.KernelWIS(bandwidth), "normalised-kernel-wis": kwis.KernelWIS(bandwidth, normalised=True)}
+    estimators = {
+        **_PUBLIC,
+        "kernel-wis": kwis.KernelWIS(bandwidth),
+        "normalised-kernel-wis": kwis.KernelWIS(bandwidth, normalised=True),
+    }
     for name, estimator in estimators.items():
-        values = [estimator.estimate(sample.take(np.repeat(np.arange(450), column.astype(int)))).value for column in counts.T]
+        values = [
+            estimator.estimate(sample.take(np.repeat(np.arange(450), column.astype(int)))).value
+            for column in counts.T
+        ]
         for level, (low, high) in zip(LEVELS, ends[name][:, :, 4], strict=True):
             assert (low, high) == pytest.approx(percentile(np.array(values), level), rel=1e-5)
 
 
-def test_a_reward_of_one_leaves_no_width_to_normalised_intervals(laboratory: Laboratory, experiment: Experiment) -> None:
+def test_a_reward_of_one_leaves_no_width_to_normalised_intervals(
+    laboratory: Laboratory, experiment: Experiment
+) -> None:
     ones = replace(experiment, reward=np.ones_like(experiment.reward))
     ends = bootstrap(ones, 20, Sums(laboratory.test_context), 4.0)
     for name in ("wis", "normalised-kernel-wis"):

@@ -30,7 +30,10 @@ def figures(results: Results) -> dict[str, Figure]:
 
 
 def _parsed(figure: Figure) -> list[ET.Element]:
-    return [ET.fromstring(draw(f"{figure.key}-{number}", panel).text) for number, panel in enumerate(figure.panels)]
+    return [
+        ET.fromstring(draw(f"{figure.key}-{number}", panel).text)
+        for number, panel in enumerate(figure.panels)
+    ]
 
 
 def test_every_figure_is_drawn_as_well_formed_svg(figures: dict[str, Figure]) -> None:
@@ -48,8 +51,14 @@ def test_a_scatter_has_a_dot_per_dataset_and_series(figures: dict[str, Figure]) 
     for panel, drawing in zip(figure.panels, _parsed(figure), strict=True):
         assert isinstance(panel, Scatter)
         marks = sum(len(series.marks) for series in panel.series)
-        assert len(drawing.findall(".//circle")) == marks + len(panel.series)  # and one in the legend for each
-        assert {series.look: len(series.marks) for series in panel.series} == {"ours": 4, "other": 4, "paper": 9}
+        assert len(drawing.findall(".//circle")) == marks + len(
+            panel.series
+        )  # and one in the legend for each
+        assert {series.look: len(series.marks) for series in panel.series} == {
+            "ours": 4,
+            "other": 4,
+            "paper": 9,
+        }
 
 
 def test_kernel_wis_that_always_wins_is_drawn_at_one(results: Results, figures: dict[str, Figure]) -> None:
@@ -66,7 +75,10 @@ def test_published_shares_are_counted_from_the_published_table(results: Results)
     paper = {one.dataset: one for one in by_dataset(buckets(results, "oracle", "published"), "paper")}
     assert paper["letter"].rows == 7
     assert paper["letter"].won == pytest.approx(3 / 7)
-    coverage = {one.dataset: one for one in coverage_by_dataset(coverage_rows(results, "oracle", "published", "bootstrap"), "paper")}
+    coverage = {
+        one.dataset: one
+        for one in coverage_by_dataset(coverage_rows(results, "oracle", "published", "bootstrap"), "paper")
+    }
     assert coverage["letter"].lost == pytest.approx(2 / 7)
 
 

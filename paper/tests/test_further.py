@@ -64,7 +64,9 @@ def test_dropped_columns_are_at_their_mean_and_the_others_as_they_were() -> None
 
 
 @pytest.mark.parametrize("how", MISREPORTS)
-def test_misreports_are_distributions_and_grow_worse_with_their_degree(laboratory: Laboratory, how: str) -> None:
+def test_misreports_are_distributions_and_grow_worse_with_their_degree(
+    laboratory: Laboratory, how: str
+) -> None:
     logging = Explorer("linear", 0.3)
     truth = laboratory.probabilities(logging)
     gaps = []
@@ -79,13 +81,18 @@ def test_misreports_are_distributions_and_grow_worse_with_their_degree(laborator
 
 
 def test_fitted_propensities_never_see_the_row_they_are_for(laboratory: Laboratory) -> None:
-    """An action changed in one training row changes nothing that is said of that row, nor anything by way of the test rows."""
+    """An action changed in one training row changes nothing that is said of that row, nor anything by way of
+    the test rows.
+    """
     data = laboratory.dataset
     train, test = np.arange(200), np.arange(200, 260)
     action = np.random.default_rng(0).integers(0, 3, 200)
     changed = action.copy()
     changed[7] = (changed[7] + 1) % 3
-    before, after = (fitted(data.context, (train, test), one, 3, 1.0, np.random.default_rng(5)) for one in (action, changed))
+    before, after = (
+        fitted(data.context, (train, test), one, 3, 1.0, np.random.default_rng(5))
+        for one in (action, changed)
+    )
     assert np.array_equal(before[7], after[7])
     assert not np.array_equal(before[test], after[test])
 

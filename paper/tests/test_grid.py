@@ -18,7 +18,13 @@ _EXACT_ORACLE = (*_EXACT_BOTH, "micro-mass", "letter", "kropt")
 
 def test_the_grid_has_the_published_number_of_experiments() -> None:
     counts = Counter(cell.setting for cell in cells() if cell.published)
-    assert counts == {"oracle": 1784, "continuous": 188, "non-oracle": 7792, "learnt-oracle": 144, "learnt-non-oracle": 432}
+    assert counts == {
+        "oracle": 1784,
+        "continuous": 188,
+        "non-oracle": 7792,
+        "learnt-oracle": 144,
+        "learnt-non-oracle": 432,
+    }
     assert counts.total() == 10_340
 
 
@@ -37,7 +43,9 @@ def test_keys_and_seeds_are_all_different() -> None:
 def test_keys_and_seeds_follow_from_names_and_never_change() -> None:
     first = next(cells(["yeast"], ["oracle"]))
     assert first.names == ("yeast", "oracle", "gibbs[]@0.3", "gibbs[]@0.3", "gibbs[]@0.3")
-    assert first.key == "121dc557c440656e"  # sha256 of "4:cell5:yeast6:oracle11:gibbs[]@0.3...", worked out by sha256sum
+    assert (
+        first.key == "121dc557c440656e"
+    )  # sha256 of "4:cell5:yeast6:oracle11:gibbs[]@0.3...", worked out by sha256sum
     assert first.seed == 4935592996256227609
 
 
@@ -101,14 +109,23 @@ def _gibbs_counts(name: str, setting: str) -> Counter[str]:
     rewards = single_action(data.label, data.n_actions)
     rows = np.arange(data.n)
     policies = {cell.logging for cell in cells([name], [setting])}
-    value = {policy: rewards.value(policy.probabilities(data.label, data.n_actions), rows) for policy in policies}
+    value = {
+        policy: rewards.value(policy.probabilities(data.label, data.n_actions), rows) for policy in policies
+    }
     gibbs = (cell for cell in cells([name], [setting]) if cell.policy_type == "Gibbs")
     return Counter(bucket(value[cell.evaluation] - value[cell.logging]) for cell in gibbs)
 
 
 def _published_counts(name: str, table: str) -> dict[str, int]:
-    columns = [published.table(table).column(column) for column in ("dataset", "policy_type", "abs_diff_bucket", "n_obs")]
-    return {label: count for dataset, kind, label, count in zip(*columns, strict=True) if (dataset, kind) == (name, "Gibbs")}
+    columns = [
+        published.table(table).column(column)
+        for column in ("dataset", "policy_type", "abs_diff_bucket", "n_obs")
+    ]
+    return {
+        label: count
+        for dataset, kind, label, count in zip(*columns, strict=True)
+        if (dataset, kind) == (name, "Gibbs")
+    }
 
 
 @pytest.mark.parametrize("name", _EXACT_ORACLE)
@@ -125,8 +142,16 @@ def test_every_non_oracle_bucket_holds_as_many_gibbs_experiments_as_published(na
 
 @pytest.mark.usefixtures("data_folder")
 def test_reconstructed_class_codes_of_micro_mass_move_two_non_oracle_experiments() -> None:
-    assert _gibbs_counts("micro-mass", "non-oracle") == {"(-0.2, 0.0]": 88, "(0.0, 0.2]": 376, "(0.2, 0.4]": 400}
-    assert _published_counts("micro-mass", "non_oracle") == {"(-0.2, 0.0]": 88, "(0.0, 0.2]": 378, "(0.2, 0.4]": 398}
+    assert _gibbs_counts("micro-mass", "non-oracle") == {
+        "(-0.2, 0.0]": 88,
+        "(0.0, 0.2]": 376,
+        "(0.2, 0.4]": 400,
+    }
+    assert _published_counts("micro-mass", "non_oracle") == {
+        "(-0.2, 0.0]": 88,
+        "(0.0, 0.2]": 378,
+        "(0.2, 0.4]": 398,
+    }
 
 
 @pytest.mark.parametrize("name", ["optdigits", "yeast", "pendigits"])

@@ -91,7 +91,10 @@ blue,4,b
 
 
 def test_levels_numbers_and_missing_values_arrive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _answer_with(monkeypatch, _responses(77, [("colour", "nominal"), ("size", "numeric"), ("class", "nominal")], _SMALL, 4))
+    _answer_with(
+        monkeypatch,
+        _responses(77, [("colour", "nominal"), ("size", "numeric"), ("class", "nominal")], _SMALL, 4),
+    )
     table = fetch_openml(77, str(tmp_path))
     colour, size = table.features
     assert isinstance(colour, Levels)
@@ -101,8 +104,13 @@ def test_levels_numbers_and_missing_values_arrive(monkeypatch: pytest.MonkeyPatc
     assert table.label == ("b", "a", "a", "b")
 
 
-def test_a_dataset_is_fetched_once_and_then_read_from_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = _answer_with(monkeypatch, _responses(77, [("colour", "nominal"), ("size", "numeric"), ("class", "nominal")], _SMALL, 4))
+def test_a_dataset_is_fetched_once_and_then_read_from_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = _answer_with(
+        monkeypatch,
+        _responses(77, [("colour", "nominal"), ("size", "numeric"), ("class", "nominal")], _SMALL, 4),
+    )
     first = fetch_openml(77, str(tmp_path))
     fetched = len(asked)
     assert fetched == 4
@@ -119,7 +127,9 @@ def test_what_openml_serves_is_verified(monkeypatch: pytest.MonkeyPatch, tmp_pat
         load("yeast", data_home=str(tmp_path))
 
 
-def test_a_response_recorded_from_openml_itself_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_response_recorded_from_openml_itself_is_understood(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Iris, as OpenML answered it to scikit-learn's developers, who ship the recording."""
     folder = files("sklearn.datasets.tests") / "data" / "openml" / "id_61"
     if not folder.is_dir():
@@ -134,7 +144,12 @@ def test_a_response_recorded_from_openml_itself_is_understood(monkeypatch: pytes
     responses[data] = gzip.decompress((folder / "data-v1-dl-61.arff.gz").read_bytes())
     _answer_with(monkeypatch, responses)
     table = fetch_openml(61, str(tmp_path))
-    assert [feature.name for feature in table.features] == ["sepallength", "sepalwidth", "petallength", "petalwidth"]
+    assert [feature.name for feature in table.features] == [
+        "sepallength",
+        "sepalwidth",
+        "petallength",
+        "petalwidth",
+    ]
     assert len(table.label) == 150
     assert sorted(set(table.label)) == ["Iris-setosa", "Iris-versicolor", "Iris-virginica"]
 
@@ -157,7 +172,10 @@ def _kind(feature: Feature) -> str:
 
 def _texts(feature: Feature) -> list[str]:
     if isinstance(feature, Levels):
-        return ["?" if feature.levels[code] == "(missing)" else f"'{feature.levels[code]}'" for code in feature.codes]
+        return [
+            "?" if feature.levels[code] == "(missing)" else f"'{feature.levels[code]}'"
+            for code in feature.codes
+        ]
     return [repr(float(value)) for value in feature.values]
 
 
@@ -167,7 +185,9 @@ def test_openml_and_the_folder_give_the_same_contexts(
 ) -> None:
     from_folder = load(name)
     table = read_parquet(data_folder / f"{name}.parquet")
-    kinds = ["nominal" if isinstance(feature, Levels) else "numeric" for feature in table.features] + ["nominal"]
+    kinds = ["nominal" if isinstance(feature, Levels) else "numeric" for feature in table.features] + [
+        "nominal"
+    ]
     features = [*((f"f{number}", kind) for number, kind in enumerate(kinds[:-1])), ("class", "nominal")]
     spec = SPECS[name]
     assert spec.openml_id is not None

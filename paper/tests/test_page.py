@@ -62,7 +62,14 @@ PAPER_FIGURES = [
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return results_of(("soybean", "arrhythmia", "optdigitsDist"), SETTINGS, half_as_bad, every=5, bootstrap=True, per_feature=True)
+    return results_of(
+        ("soybean", "arrhythmia", "optdigitsDist"),
+        SETTINGS,
+        half_as_bad,
+        every=5,
+        bootstrap=True,
+        per_feature=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +90,9 @@ def test_every_table_and_figure_of_the_paper_is_reproduced(results: Results) -> 
 def test_the_list_on_the_page_leads_to_every_table_and_figure(page: str) -> None:
     checked = Checked(page)
     addresses = {found["id"] for found in checked.attributes if "id" in found}
-    links = [found["href"] for name, found in zip(checked.names, checked.attributes, strict=True) if name == "a"]
+    links = [
+        found["href"] for name, found in zip(checked.names, checked.attributes, strict=True) if name == "a"
+    ]
     assert {link.removeprefix("#") for link in links if link} <= addresses
     for number in range(1, 13):
         assert f"Table {number}: " in page
@@ -115,7 +124,9 @@ def test_the_summary_comes_first_and_says_how_many_rows_agree(page: str) -> None
 
 def test_arrhythmia_is_explained_beside_every_block_that_shows_it(page: str) -> None:
     blocks = re.split(r'(?=<div class="block")', page)
-    showing = [block for block in blocks if 'data-dataset="arrhythmia"' in block or ">arrhythmia</text>" in block]
+    showing = [
+        block for block in blocks if 'data-dataset="arrhythmia"' in block or ">arrhythmia</text>" in block
+    ]
     assert len(showing) > 15
     for block in showing:
         assert "452 rows on OpenML and 1,754 in the paper" in block, block[:200]
@@ -123,9 +134,17 @@ def test_arrhythmia_is_explained_beside_every_block_that_shows_it(page: str) -> 
 
 def test_rows_carry_what_they_are_filtered_by(page: str) -> None:
     checked = Checked(page)
-    rows = [found for name, found in zip(checked.names, checked.attributes, strict=True) if name == "tr" and "data-of" in found]
+    rows = [
+        found
+        for name, found in zip(checked.names, checked.attributes, strict=True)
+        if name == "tr" and "data-of" in found
+    ]
     assert {row["data-of"] for row in rows} == set(SETTINGS)
-    options = {found["value"] for name, found in zip(checked.names, checked.attributes, strict=True) if name == "option"}
+    options = {
+        found["value"]
+        for name, found in zip(checked.names, checked.attributes, strict=True)
+        if name == "option"
+    }
     assert {row.get("data-dataset") for row in rows} - {None} <= options
 
 
@@ -170,19 +189,30 @@ def test_choosing_a_dataset_hides_the_rows_of_others(results: Results, tmp_path:
     # The policy of content forbids further scripts, so the test's own page goes without one.
     choose = """<script>addEventListener("load", () => {
       const form = document.getElementById("filters");
-      form.elements.dataset.value = "soybean"; form.elements.setting.value = "oracle"; form.elements.truth.value = "expected";
+      form.elements.dataset.value = "soybean"; form.elements.setting.value = "oracle";
+      form.elements.truth.value = "expected";
       form.dispatchEvent(new Event("change"));
     });</script></body>"""
-    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace("</body>", choose)
+    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text).replace(
+        "</body>", choose
+    )
     filtered = tmp_path / "filtered.html"
     filtered.write_text(open_page, encoding="utf-8")
     elements, console = opened(filtered, tmp_path / "profile")
     assert console == []
     checked = Checked(elements)
-    rows = [found for name, found in zip(checked.names, checked.attributes, strict=True) if name == "tr" and "data-dataset" in found]
+    rows = [
+        found
+        for name, found in zip(checked.names, checked.attributes, strict=True)
+        if name == "tr" and "data-dataset" in found
+    ]
     assert {row["data-dataset"] for row in rows if "hidden" not in row} == {"soybean"}
     assert {row["data-of"] for row in rows if "hidden" not in row and "data-of" in row} == {"oracle"}
-    blocks = {found["id"]: "hidden" in found for found in checked.attributes if found.get("class") == "block" and "id" in found}
+    blocks = {
+        found["id"]: "hidden" in found
+        for found in checked.attributes
+        if found.get("class") == "block" and "id" in found
+    }
     assert blocks["oracle-published"]
     assert blocks["non-oracle-expected"]
     assert not blocks["oracle-expected"]

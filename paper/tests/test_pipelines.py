@@ -65,7 +65,9 @@ def workshop(table: Path) -> Workshop:
 
 @pytest.fixture(scope="module")
 def cell(workshop: Workshop) -> Cell:
-    """A cell whose log takes a sure policy for the less sure one that logged, which 180 rows are enough to notice."""
+    """A cell whose log takes a sure policy for the less sure one that logged, which 180 rows are enough to
+    notice.
+    """
     data = workshop.laboratory.dataset
     wanted = (Gibbs((), 0.5), Gibbs((0,), 0.3))
     return next(
@@ -83,28 +85,52 @@ def _samples(workshop: Workshop, cell: Cell, behaviour: np.ndarray) -> Predicted
     number = np.arange(rows.size)
     expected = workshop.rewards(cell.logging).test
     sample = WeightedSample(
-        context=laboratory.test_context, weight=evaluation[number, log.action] / behaviour[number, log.action], reward=log.reward
+        context=laboratory.test_context,
+        weight=evaluation[number, log.action] / behaviour[number, log.action],
+        reward=log.reward,
     )
-    return PredictedSample(sample, predicted=expected[number, log.action], predicted_value=(evaluation * expected).sum(axis=1))
+    return PredictedSample(
+        sample, predicted=expected[number, log.action], predicted_value=(evaluation * expected).sum(axis=1)
+    )
 
 
 @pytest.mark.parametrize("bandwidth", [0.7, np.inf])
-def test_every_pipeline_is_the_public_estimator_on_each_test_set(workshop: Workshop, cell: Cell, bandwidth: float) -> None:
+def test_every_pipeline_is_the_public_estimator_on_each_test_set(
+    workshop: Workshop, cell: Cell, bandwidth: float
+) -> None:
     laboratory, repaired = workshop.laboratory, workshop.repair(Pair.of(cell))
-    found = main_pipelines(workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=bandwidth, repaired=2.0))
+    found = main_pipelines(
+        workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=bandwidth, repaired=2.0)
+    )
     rows = laboratory.rows[1]
     assert not repaired.kept
-    cases = {"": (laboratory.probabilities(cell.behaviour)[rows], bandwidth), "repaired-": (repaired.test, 2.0)}
+    cases = {
+        "": (laboratory.probabilities(cell.behaviour)[rows], bandwidth),
+        "repaired-": (repaired.test, 2.0),
+    }
     for prefix, (behaviour, h) in cases.items():
         sample = _samples(workshop, cell, behaviour)
         plain, ratio = KernelWIS(h), KernelWIS(h, normalised=True)
-        for estimator in (kwis.WIS(), plain, ratio, DoublyRobust(), DoublyRobust(kwis.WIS()), DoublyRobust(ratio)):
+        for estimator in (
+            kwis.WIS(),
+            plain,
+            ratio,
+            DoublyRobust(),
+            DoublyRobust(kwis.WIS()),
+            DoublyRobust(ratio),
+        ):
             one, public = found[f"{prefix}{estimator.name}"], estimator.estimate(sample)
             assert one.value[_SET - 1] == pytest.approx(public.value, rel=1e-10), (prefix, estimator.name)
-            assert np.allclose(one.influence[:, _SET - 1], public.influence, rtol=1e-8, atol=1e-10), (prefix, estimator.name)
+            assert np.allclose(one.influence[:, _SET - 1], public.influence, rtol=1e-8, atol=1e-10), (
+                prefix,
+                estimator.name,
+            )
             if "normalised" in estimator.name:
                 assert one.isolation is not None
-                assert one.isolation[_SET - 1] == pytest.approx(public.isolation, rel=1e-10), (prefix, estimator.name)
+                assert one.isolation[_SET - 1] == pytest.approx(public.isolation, rel=1e-10), (
+                    prefix,
+                    estimator.name,
+                )
     truth = _samples(workshop, cell, laboratory.probabilities(cell.logging)[rows])
     assert found["oracle-wis"].value[_SET - 1] == pytest.approx(kwis.WIS().estimate(truth).value)
     assert found["direct-method"].value[_SET - 1] == pytest.approx(DirectMethod().estimate(truth).value)
@@ -112,7 +138,9 @@ def test_every_pipeline_is_the_public_estimator_on_each_test_set(workshop: Works
 
 def test_intervals_are_those_of_the_public_method(workshop: Workshop, cell: Cell) -> None:
     laboratory = workshop.laboratory
-    found = main_pipelines(workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0))
+    found = main_pipelines(
+        workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0)
+    )
     sample = _samples(workshop, cell, laboratory.probabilities(cell.behaviour)[laboratory.rows[1]])
     reward = Bench.of(workshop, cell).reward
     cases = (
@@ -129,7 +157,9 @@ def test_intervals_are_those_of_the_public_method(workshop: Workshop, cell: Cell
 
 def test_intervals_after_repair_have_its_error_added(workshop: Workshop, cell: Cell) -> None:
     laboratory, repaired = workshop.laboratory, workshop.repair(Pair.of(cell))
-    found = main_pipelines(workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0))
+    found = main_pipelines(
+        workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0)
+    )
     bench, number = Bench.of(workshop, cell), _SET - 1
     kernel = KernelWIS(2.0, normalised=True)
     for estimator in (kwis.WIS(), DoublyRobust(kwis.WIS()), kernel, DoublyRobust(kernel)):
@@ -138,18 +168,28 @@ def test_intervals_after_repair_have_its_error_added(workshop: Workshop, cell: C
         base = _samples(workshop, cell, repaired.test)
         values = []
         for propensity in repaired.refits[:, :, number]:
-            weight = bench.weight_from(np.repeat(propensity[:, None], bench.action.shape[1], axis=1))[:, number]
+            weight = bench.weight_from(np.repeat(propensity[:, None], bench.action.shape[1], axis=1))[
+                :, number
+            ]
             sample = WeightedSample(context=base.context, weight=weight, reward=base.reward)
-            values.append(estimator.estimate(PredictedSample(sample, predicted=base.predicted, predicted_value=base.predicted_value)).value)
+            values.append(
+                estimator.estimate(
+                    PredictedSample(sample, predicted=base.predicted, predicted_value=base.predicted_value)
+                ).value
+            )
         np.testing.assert_allclose(one.refits[:, number], values, rtol=1e-10)
         error = float(model_error(np.array(values)[:, None])[0])
         public = kwis.StudentInterval(model_error=error).interval(estimator, base, 0.95)
         whole = found["repaired-wis"] if estimator is kernel else None
-        assert student(one, bench.reward, whole)[3, :, number] == pytest.approx([public.low, public.high], rel=1e-9), estimator.name
+        assert student(one, bench.reward, whole)[3, :, number] == pytest.approx(
+            [public.low, public.high], rel=1e-9
+        ), estimator.name
     assert found["wis"].refits is None
 
 
-def test_the_repair_learns_from_the_training_log_and_brings_the_propensities_closer(workshop: Workshop, cell: Cell) -> None:
+def test_the_repair_learns_from_the_training_log_and_brings_the_propensities_closer(
+    workshop: Workshop, cell: Cell
+) -> None:
     laboratory, pair = workshop.laboratory, Pair.of(cell)
     rows = laboratory.rows[1]
     truth, given = (laboratory.probabilities(policy)[rows] for policy in pair)
@@ -163,7 +203,9 @@ def test_propensities_that_are_right_are_kept(workshop: Workshop) -> None:
     logging = Gibbs((), 0.5)
     repaired = workshop.repair(Pair(logging, logging))
     assert repaired.kept
-    assert np.array_equal(repaired.test, workshop.laboratory.probabilities(logging)[workshop.laboratory.rows[1]])
+    assert np.array_equal(
+        repaired.test, workshop.laboratory.probabilities(logging)[workshop.laboratory.rows[1]]
+    )
 
 
 def test_the_divergence_of_a_policy_from_itself_is_nothing() -> None:
@@ -203,7 +245,9 @@ def _task(table: Path, *settings: str, pairs: int = 3) -> Task:
 
 def _contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with sqlite3.connect(path) as connection:
-        return {name: connection.execute(f"select * from {name} order by 1, 2, 3").fetchall() for name in _TABLES}
+        return {
+            name: connection.execute(f"select * from {name} order by 1, 2, 3").fetchall() for name in _TABLES
+        }
 
 
 @pytest.fixture(scope="module")
@@ -229,13 +273,17 @@ def test_every_cell_has_every_main_pipeline(finished: Path) -> None:
 def test_what_is_recommended_is_one_of_the_pipelines(finished: Path) -> None:
     with Store(finished) as store:
         picked = {key: one.words.split() for key, one in store.measures() if one.name == "picked"}
-        values = {name: {one.key: one.value for one in store.estimates(name)} for name in {*MAIN_COLUMNS, *WEIGHTED}}
+        values = {
+            name: {one.key: one.value for one in store.estimates(name)} for name in {*MAIN_COLUMNS, *WEIGHTED}
+        }
     assert picked
     for key, names in picked.items():
         assert values["recommended"][key].tolist() == [values[name][key][t] for t, name in enumerate(names)]
 
 
-def test_a_run_in_pieces_is_the_same_as_a_run_in_one(finished: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_pieces_is_the_same_as_a_run_in_one(
+    finished: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task, path = _task(table, "non-oracle", "tempered"), tmp_path / "pieces.sqlite"
     with Store(path) as store:
         run(store, task, io.StringIO())
@@ -258,7 +306,9 @@ def test_a_run_in_pieces_is_the_same_as_a_run_in_one(finished: Path, table: Path
     assert _contents(path) == _contents(finished)
 
 
-def test_a_failed_pipeline_is_a_row_with_its_error(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_pipeline_is_a_row_with_its_error(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> str:
         raise ZeroDivisionError("out of luck")
 
@@ -274,7 +324,9 @@ def test_a_failed_pipeline_is_a_row_with_its_error(table: Path, tmp_path: Path, 
         assert store.failures() == []
 
 
-def test_other_kernels_are_the_public_estimator_with_its_own_bandwidth(table: Path, workshop: Workshop, tmp_path: Path) -> None:
+def test_other_kernels_are_the_public_estimator_with_its_own_bandwidth(
+    table: Path, workshop: Workshop, tmp_path: Path
+) -> None:
     task = _task(table, "kernels", pairs=1)
     with Store(tmp_path / "results.sqlite") as store:
         run(store, task, io.StringIO())
@@ -288,8 +340,12 @@ def test_other_kernels_are_the_public_estimator_with_its_own_bandwidth(table: Pa
     )
     experiment = laboratory.experiment(one)
     for kernel in ("laplace", "epanechnikov"):
-        choice = kwis.select_bandwidth(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels, kernel=kernel)
-        sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 0], reward=experiment.reward[:, 0])
+        choice = kwis.select_bandwidth(
+            experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels, kernel=kernel
+        )
+        sample = WeightedSample(
+            context=experiment.context, weight=experiment.weight[:, 0], reward=experiment.reward[:, 0]
+        )
         public = KernelWIS(choice.value, kernel=kernel, normalised=True).estimate(sample)
         assert found[f"normalised-kernel-wis-{kernel}"][one.key][0] == pytest.approx(public.value)
 
@@ -302,27 +358,45 @@ def test_every_part_of_the_repair_is_tried_alone(workshop: Workshop, cell: Cell)
     action, seed = laboratory.log(cell.logging, 0).action, workshop._seed(pair)
     scaled = fit_repair(laboratory.train_context, action, given[train], terms=("scale",), rng=seed)
     weight = bench.weight(scaled.distribution(laboratory.test_context, given[test]))
-    assert np.allclose(found["scale-only-wis"].value, (weight * bench.reward).sum(axis=0) / weight.sum(axis=0))
-    known = fit_repair_logged(laboratory.train_context, action, given[train][np.arange(train.size), action], 3, rng=seed)
+    assert np.allclose(
+        found["scale-only-wis"].value, (weight * bench.reward).sum(axis=0) / weight.sum(axis=0)
+    )
+    known = fit_repair_logged(
+        laboratory.train_context, action, given[train][np.arange(train.size), action], 3, rng=seed
+    )
     taken = laboratory.log(cell.logging, _SET).action
     said = given[test][np.arange(test.size), taken]
     w = bench.evaluation[np.arange(test.size), taken] / known.propensity(laboratory.test_context, taken, said)
-    assert found["logged-only-wis"].value[_SET - 1] == pytest.approx(np.average(bench.reward[:, _SET - 1], weights=w))
+    assert found["logged-only-wis"].value[_SET - 1] == pytest.approx(
+        np.average(bench.reward[:, _SET - 1], weights=w)
+    )
 
 
-def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, workshop: Workshop, tmp_path: Path) -> None:
+def test_bandwidths_and_bounds_are_those_of_the_public_functions(
+    table: Path, workshop: Workshop, tmp_path: Path
+) -> None:
     task = _task(table, "non-oracle", pairs=1)
     with Store(tmp_path / "results.sqlite") as store:
         run(store, task, io.StringIO())
-        assert run_pipelines(store, task, ["bandwidths", "bounds"], io.StringIO()).failed == 0, store.failures()[:2]
-        found = {name: {one.key: one.value for one in store.estimates(name)} for name in (*BANDWIDTH_COLUMNS, "normalised-kernel-wis")}
+        assert run_pipelines(store, task, ["bandwidths", "bounds"], io.StringIO()).failed == 0, (
+            store.failures()[:2]
+        )
+        found = {
+            name: {one.key: one.value for one in store.estimates(name)}
+            for name in (*BANDWIDTH_COLUMNS, "normalised-kernel-wis")
+        }
         ends = {(key, name, method): found for key, name, method, found in store.intervals()}
         shared = store.bandwidths("shared")
     laboratory = workshop.laboratory
-    cells = {cell.key: cell for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])}
+    cells = {
+        cell.key: cell
+        for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])
+    }
     key = next(iter(found["kernel-wis-shrunk"]))
     experiment = laboratory.experiment(cells[key])
-    sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
+    sample = WeightedSample(
+        context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1]
+    )
     for criterion in CRITERIA:
         choice = choose_bandwidth(sample, criterion, anchor=float(shared[key].value[0]))
         estimate = KernelWIS(choice.value, normalised=True).estimate(sample)
@@ -336,19 +410,30 @@ def test_bandwidths_and_bounds_are_those_of_the_public_functions(table: Path, wo
     assert ends[key, "vis", "logarithmic-smoothing"][2, :, 1] == pytest.approx([bound.low, bound.high])
 
 
-def test_the_average_over_bandwidths_is_one_of_public_estimates(table: Path, workshop: Workshop, tmp_path: Path) -> None:
+def test_the_average_over_bandwidths_is_one_of_public_estimates(
+    table: Path, workshop: Workshop, tmp_path: Path
+) -> None:
     task = _task(table, "non-oracle", pairs=1)
     with Store(tmp_path / "results.sqlite") as store:
         run(store, task, io.StringIO())
         assert run_pipelines(store, task, ["averages"], io.StringIO()).failed == 0, store.failures()[:2]
         found = {one.key: one for one in store.estimates(AVERAGED)}
     laboratory = workshop.laboratory
-    cells = {cell.key: cell for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])}
+    cells = {
+        cell.key: cell
+        for cell in dataset_cells(laboratory.dataset.name, laboratory.dataset.faulty, ["non-oracle"])
+    }
     key = next(iter(found))
     experiment = laboratory.experiment(cells[key])
-    sample = WeightedSample(context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1])
+    sample = WeightedSample(
+        context=experiment.context, weight=experiment.weight[:, 1], reward=experiment.reward[:, 1]
+    )
     grid = [np.inf, *usual_grid(experiment.context)]
-    share = shares(held_out_errors(experiment.train_context, experiment.train_weight, laboratory.fold_labels, np.array(grid)))
+    share = shares(
+        held_out_errors(
+            experiment.train_context, experiment.train_weight, laboratory.fold_labels, np.array(grid)
+        )
+    )
     public = [KernelWIS(h, normalised=True).estimate(sample) for h in grid]
     assert found[key].value[1] == pytest.approx(share @ [one.value for one in public])
     influence = share @ np.stack([one.influence for one in public])

@@ -36,7 +36,12 @@ def test_a_lower_temperature_is_more_concentrated() -> None:
 
 def test_sampling_inverts_the_cumulative_probabilities() -> None:
     probabilities = np.array([[0.2, 0.0, 0.8]] * 4)
-    assert sample_actions(probabilities, np.array([0.0, 0.199, 0.2, np.nextafter(1.0, 0.0)])).tolist() == [0, 0, 2, 2]
+    assert sample_actions(probabilities, np.array([0.0, 0.199, 0.2, np.nextafter(1.0, 0.0)])).tolist() == [
+        0,
+        0,
+        2,
+        2,
+    ]
 
 
 def test_rounding_of_the_cumulative_sum_leaves_no_draw_without_an_action() -> None:
@@ -57,6 +62,13 @@ def test_the_chosen_probability_is_that_of_the_action_taken() -> None:
 
 
 def test_policies_have_names_of_their_own() -> None:
-    everyone = [Gibbs((), 0.3), Gibbs((0,), 0.3), Gibbs((0, 1), 0.3), Gibbs((0, 1), 0.5), *ASCENTS, *CLASSIFIERS]
+    everyone = [
+        Gibbs((), 0.3),
+        Gibbs((0,), 0.3),
+        Gibbs((0, 1), 0.3),
+        Gibbs((0, 1), 0.5),
+        *ASCENTS,
+        *CLASSIFIERS,
+    ]
     assert len({policy.name for policy in everyone}) == len(everyone) == 12
     assert Gibbs((0, 1), 0.5).name == "gibbs[0,1]@0.5"

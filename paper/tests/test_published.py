@@ -38,14 +38,23 @@ def test_values_keep_the_type_they_have_in_the_paper() -> None:
 
 def test_coverages_are_multiples_of_a_ninth_in_single_experiments() -> None:
     table = published.table("oracle_coverage")
-    lone = [value for value, std in zip(table.column("wis_coverage"), table.column("wis_coverage_std"), strict=True) if math.isnan(std)]
+    lone = [
+        value
+        for value, std in zip(table.column("wis_coverage"), table.column("wis_coverage_std"), strict=True)
+        if math.isnan(std)
+    ]
     assert lone
     assert all(abs(9 * value - round(9 * value)) < 0.01 for value in lone)
 
 
 @pytest.mark.parametrize(
     ("table", "setting"),
-    [("oracle", "oracle"), ("non_oracle", "non-oracle"), ("learnt_oracle", "learnt-oracle"), ("learnt_non_oracle", "learnt-non-oracle")],
+    [
+        ("oracle", "oracle"),
+        ("non_oracle", "non-oracle"),
+        ("learnt_oracle", "learnt-oracle"),
+        ("learnt_non_oracle", "learnt-non-oracle"),
+    ],
 )
 def test_every_published_total_is_the_number_of_our_cells(table: str, setting: str) -> None:
     columns = [published.table(table).column(name) for name in ("dataset", "policy_type", "n_obs")]
@@ -61,7 +70,11 @@ def test_every_published_total_is_the_number_of_our_cells(table: str, setting: s
 
 def test_the_continuous_total_is_the_number_of_our_cells() -> None:
     table = published.table("continuous")
-    theirs = sum(count for name, count in zip(table.column("dataset"), table.column("n_obs"), strict=True) if name == "optdigitsDist")
+    theirs = sum(
+        count
+        for name, count in zip(table.column("dataset"), table.column("n_obs"), strict=True)
+        if name == "optdigitsDist"
+    )
     assert sum(1 for _ in cells(settings=["continuous"])) == theirs == 188
 
 

@@ -17,7 +17,11 @@ _LABEL = np.array([0, 2, 1, 1])
 def _codes(latent: list[list[float]]) -> Autoencoder:
     curve = np.zeros(1)
     return Autoencoder(
-        latent=np.array(latent), train_reconstruction=curve, train_divergence=curve, test_reconstruction=curve, test_divergence=curve
+        latent=np.array(latent),
+        train_reconstruction=curve,
+        train_divergence=curve,
+        test_reconstruction=curve,
+        test_divergence=curve,
     )
 
 
@@ -87,7 +91,9 @@ def test_the_gradient_of_the_autoencoder_is_that_of_its_loss(monkeypatch: pytest
         return sum(vae._forward(parameters.like(flat), pixels, np.random.default_rng(7)).losses()) / 6
 
     nudges = 1e-6 * np.eye(parameters.flat.size)
-    numeric = np.array([(loss(parameters.flat + nudge) - loss(parameters.flat - nudge)) / 2e-6 for nudge in nudges])
+    numeric = np.array(
+        [(loss(parameters.flat + nudge) - loss(parameters.flat - nudge)) / 2e-6 for nudge in nudges]
+    )
     exact = vae._gradient(parameters, vae._forward(parameters, pixels, np.random.default_rng(7)))
     assert np.allclose(exact, numeric, atol=1e-7)
 
@@ -100,7 +106,9 @@ def digits_codes() -> Autoencoder:
     return train_autoencoder(digits.pixels / 16, order[:1348], order[1348:], np.random.default_rng(1))
 
 
-def test_training_lowers_the_reconstruction_error_and_keeps_the_divergence_off_zero(digits_codes: Autoencoder) -> None:
+def test_training_lowers_the_reconstruction_error_and_keeps_the_divergence_off_zero(
+    digits_codes: Autoencoder,
+) -> None:
     assert digits_codes.latent.shape == (1797, vae.LATENT)
     assert digits_codes.train_reconstruction.shape == (vae.EPOCHS,)
     assert digits_codes.train_reconstruction[-1] < 0.9 * digits_codes.train_reconstruction[0]

@@ -34,7 +34,9 @@ _TABLES = ("cells", "bandwidths", "estimates", "bootstraps", "curves")
 
 def _contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with sqlite3.connect(path) as connection:
-        return {table: connection.execute(f"select * from {table} order by 1, 2").fetchall() for table in _TABLES}
+        return {
+            table: connection.execute(f"select * from {table} order by 1, 2").fetchall() for table in _TABLES
+        }
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,9 @@ def test_bandwidths_of_a_batch_are_those_chosen_one_by_one(finished: Path, table
     with Store(finished) as store:
         chosen = store.bandwidths("shared")
     for one in _cells(table)[::7]:
-        alone = kwis.select_bandwidth(laboratory.train_context, laboratory.weight(one, 0), folds=laboratory.fold_labels)
+        alone = kwis.select_bandwidth(
+            laboratory.train_context, laboratory.weight(one, 0), folds=laboratory.fold_labels
+        )
         assert chosen[one.key].score == pytest.approx(alone.score, rel=1e-6)
 
 
@@ -113,7 +117,14 @@ class _Half:
     name = "half"
 
     def estimate(self, sample: kwis.WeightedSample) -> kwis.Estimate:
-        return kwis.Estimate(name=self.name, value=sample.n / 2, std_error=0.0, n=sample.n, effective_n=1.0, influence=np.zeros(sample.n))
+        return kwis.Estimate(
+            name=self.name,
+            value=sample.n / 2,
+            std_error=0.0,
+            n=sample.n,
+            effective_n=1.0,
+            influence=np.zeros(sample.n),
+        )
 
 
 def _copy(finished: Path, tmp_path: Path) -> Path:
@@ -123,7 +134,9 @@ def _copy(finished: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_an_estimator_from_outside_is_a_column_of_its_own(finished: Path, table: Path, tmp_path: Path) -> None:
+def test_an_estimator_from_outside_is_a_column_of_its_own(
+    finished: Path, table: Path, tmp_path: Path
+) -> None:
     with Store(_copy(finished, tmp_path)) as store:
         summary = run(store, _task(table, extra=(_Half(),)), io.StringIO())
         assert summary.finished == 60
@@ -142,16 +155,25 @@ def test_an_estimator_is_found_by_its_path(monkeypatch: pytest.MonkeyPatch) -> N
     assert estimator_from("my_estimators:half").name == "half"
     for path, sentence in {
         "half": "`estimator` must look like my.module:MyEstimator, got 'half'",
-        "my_estimators:Third": "`estimator` must name something that can be imported, got 'my_estimators:Third'",
-        "no_such_module:Half": "`estimator` must name something that can be imported, got 'no_such_module:Half'",
-        "my_estimators:number": r"`estimator` must have a name and a method estimate\(sample\), got 'my_estimators:number'",
+        "my_estimators:Third": (
+            "`estimator` must name something that can be imported, got 'my_estimators:Third'"
+        ),
+        "no_such_module:Half": (
+            "`estimator` must name something that can be imported, got 'no_such_module:Half'"
+        ),
+        "my_estimators:number": (
+            r"`estimator` must have a name and a method estimate\(sample\), got "
+            r"'my_estimators:number'"
+        ),
         "my_estimators:Taken": "`estimator` must have a name of its own, got 'wis'",
     }.items():
         with pytest.raises(InputError, match=sentence):
             estimator_from(path)
 
 
-def test_the_status_counts_what_is_finished_and_what_failed(finished: Path, table: Path, tmp_path: Path) -> None:
+def test_the_status_counts_what_is_finished_and_what_failed(
+    finished: Path, table: Path, tmp_path: Path
+) -> None:
     with Store(_copy(finished, tmp_path)) as store:
         task = _task(table, settings=("oracle", "non-oracle"))
         oracle, non_oracle = status(store, task)
@@ -164,7 +186,10 @@ def test_the_status_counts_what_is_finished_and_what_failed(finished: Path, tabl
 def test_the_status_of_the_paper_needs_no_data(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         assert sum(part.total for part in status(store, Task(datasets=PAPER_DATASETS))) == 10_340
-        assert sum(part.total for part in status(store, Task(datasets=PAPER_DATASETS, left_out=True))) == 10_340 + 2432
+        assert (
+            sum(part.total for part in status(store, Task(datasets=PAPER_DATASETS, left_out=True)))
+            == 10_340 + 2432
+        )
 
 
 def test_the_bandwidth_sample_has_every_row_of_the_table_and_every_policy_type() -> None:
@@ -188,7 +213,9 @@ def test_bootstrap_intervals_can_be_added_later(finished: Path, table: Path, tmp
         assert all((one[:, 0] <= one[:, 1]).all() for one in ends.values())
 
 
-def test_a_failed_cell_is_recorded_and_tried_again(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_cell_is_recorded_and_tried_again(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unlucky = _cells(table)[3].key
     sound = Laboratory.experiment
 
@@ -201,14 +228,18 @@ def test_a_failed_cell_is_recorded_and_tried_again(table: Path, tmp_path: Path, 
     with Store(tmp_path / "results.sqlite") as store:
         summary = run(store, _task(table), io.StringIO())
         assert (summary.finished, summary.failed) == (59, 1)
-        assert {(key, error) for key, _, error in store.failures()} == {(unlucky, "ZeroDivisionError: out of luck")}
+        assert {(key, error) for key, _, error in store.failures()} == {
+            (unlucky, "ZeroDivisionError: out of luck")
+        }
         monkeypatch.setattr(Laboratory, "experiment", sound)
         summary = run(store, _task(table), io.StringIO())
         assert (summary.finished, summary.skipped, summary.failed) == (1, 59, 0)
         assert store.failures() == []
 
 
-def test_a_cell_whose_weights_are_not_finite_fails_alone(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_whose_weights_are_not_finite_fails_alone(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unlucky = _cells(table)[0].key
     sound = Laboratory.weight
 
@@ -222,7 +253,9 @@ def test_a_cell_whose_weights_are_not_finite_fails_alone(table: Path, tmp_path: 
     with Store(tmp_path / "results.sqlite") as store:
         summary = run(store, _task(table), io.StringIO())
         assert (summary.finished, summary.failed) == (59, 1)
-        assert {error for _, _, error in store.failures()} == {"ValueError: `weight` must be finite, got inf at row 7"}
+        assert {error for _, _, error in store.failures()} == {
+            "ValueError: `weight` must be finite, got inf at row 7"
+        }
 
 
 def test_per_feature_bandwidths_run_on_a_sample_of_cells(finished: Path, table: Path, tmp_path: Path) -> None:
@@ -237,7 +270,9 @@ def test_per_feature_bandwidths_run_on_a_sample_of_cells(finished: Path, table: 
             assert all(one.value.shape == (2,) for one in chosen.values())
             assert {one.key for one in store.estimates(stages.estimator_of(kind))} == only
         shared = store.bandwidths("shared")
-        assert all(store.bandwidths(stages.WARM_KIND)[key].score <= shared[key].score * (1 + 1e-9) for key in only)
+        assert all(
+            store.bandwidths(stages.WARM_KIND)[key].score <= shared[key].score * (1 + 1e-9) for key in only
+        )
 
 
 def test_the_arrays_of_a_cell_are_those_the_run_used(tmp_path: Path) -> None:
@@ -266,7 +301,9 @@ def test_progress_says_how_fast_and_how_long() -> None:
     progress.advance(10, "digits oracle")
     progress.advance(10, "digits oracle")
     progress.close()
-    assert stream.getvalue() == "[######......................] 20/100 cells  0.5/s  2:40 left  digits oracle\n"
+    assert (
+        stream.getvalue() == "[######......................] 20/100 cells  0.5/s  2:40 left  digits oracle\n"
+    )
 
 
 _ROWS = 188 * 7  # cells times estimators
@@ -282,7 +319,9 @@ with Store(sys.argv[1]) as store:
 
 def _start(path: Path) -> subprocess.Popen[bytes]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, "-c", _RUN, str(path)], env=environment, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [sys.executable, "-c", _RUN, str(path)], env=environment, stderr=subprocess.DEVNULL
+    )
 
 
 def _stored(path: Path) -> int:
@@ -303,7 +342,8 @@ def test_a_run_killed_three_times_and_resumed_has_the_results_of_an_undisturbed_
     seen = 0
     for most in (1, _ROWS // 3, 2 * _ROWS // 3):
         process = _start(killed)
-        # The file's growth decides when to strike, then chance: at first while bandwidths are chosen, later between or within cells.
+        # The file's growth decides when to strike, then chance: at first while bandwidths are chosen, later
+        # between or within cells.
         aim = int(rng.integers(seen, most))
         while process.poll() is None and (_stored(killed) < aim or not killed.exists()):
             time.sleep(0.01)

@@ -46,7 +46,12 @@ def _imports() -> set[tuple[str, str]]:
     """Pairs of a module of the library and a name that is imported from it."""
     sources = Path(kwis_paper.__file__).parent.rglob("*.py")
     nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-    found = {(node.module or "", name.name) for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names}
+    found = {
+        (node.module or "", name.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
     return {(module, name) for module, name in found if module.partition(".")[0] == "kwis"}
 
 

@@ -16,7 +16,11 @@ def laboratory() -> Laboratory:
 
 
 def _cell(setting: str, **wanted: object) -> Cell:
-    return next(cell for cell in cells(["digits"], [setting]) if all(getattr(cell, name) == value for name, value in wanted.items()))
+    return next(
+        cell
+        for cell in cells(["digits"], [setting])
+        if all(getattr(cell, name) == value for name, value in wanted.items())
+    )
 
 
 def test_a_quarter_of_the_rows_is_held_out(laboratory: Laboratory) -> None:
@@ -47,7 +51,9 @@ def test_the_weights_are_ratios_of_the_two_policies_at_the_logged_actions(labora
 
 def test_one_log_serves_every_cell_of_a_logging_policy(laboratory: Laboratory) -> None:
     logging = Gibbs((0,), 0.3)
-    rewards = [laboratory.experiment(_cell(setting, logging=logging)).reward for setting in ("oracle", "non-oracle")]
+    rewards = [
+        laboratory.experiment(_cell(setting, logging=logging)).reward for setting in ("oracle", "non-oracle")
+    ]
     assert np.array_equal(*rewards)
 
 
@@ -80,8 +86,14 @@ def test_the_truths_are_those_of_the_test_rows(laboratory: Laboratory) -> None:
 
 
 def test_right_propensities_give_weights_of_mean_one_and_the_expected_truth(laboratory: Laboratory) -> None:
-    """VIS over all nine test sets and many cells is unbiased for the expected truth, and not for the published one."""
-    gibbs = [cell for cell in cells(["digits"], ["oracle"]) if cell.policy_type == "Gibbs" and cell.logging == Gibbs((), 0.3)]
+    """VIS over all nine test sets and many cells is unbiased for the expected truth, and not for the
+    published one.
+    """
+    gibbs = [
+        cell
+        for cell in cells(["digits"], ["oracle"])
+        if cell.policy_type == "Gibbs" and cell.logging == Gibbs((), 0.3)
+    ]
     errors, offsets = [], []
     for cell in gibbs:
         experiment = laboratory.experiment(cell)
@@ -94,13 +106,17 @@ def test_right_propensities_give_weights_of_mean_one_and_the_expected_truth(labo
     assert np.max(offsets) > 4
 
 
-def test_learnt_policies_are_distributions_and_classifiers_improve_with_training(laboratory: Laboratory) -> None:
+def test_learnt_policies_are_distributions_and_classifiers_improve_with_training(
+    laboratory: Laboratory,
+) -> None:
     for cell in (_cell("learnt-oracle", policy_type="IW"), _cell("learnt-oracle", policy_type="SNIW")):
         for policy in (cell.logging, cell.evaluation):
             table = laboratory.probabilities(policy)
             assert np.allclose(table.sum(axis=1), 1)
             assert (table >= 0).all()
-    logging = {cell.logging.name: laboratory.value(cell.logging) for cell in cells(["digits"], ["learnt-oracle"])}
+    logging = {
+        cell.logging.name: laboratory.value(cell.logging) for cell in cells(["digits"], ["learnt-oracle"])
+    }
     assert logging["linear/early"] < logging["linear/late"]
     assert logging["one-layer/early"] < logging["one-layer/late"]
 

@@ -14,19 +14,35 @@ from kwis_paper.simulate import Design
 from kwis_paper.store import Store
 
 _FACTS = CellFacts(
-    key="k1", dataset="digits", setting="oracle", logging="a", evaluation="b", behaviour="a", policy_type="Gibbs", published=False,
-    n_train=10, n_test=5, difference=0.1, bucket="(0.0, 0.2]", truth_published=0.3, truth_expected=0.34,
-)  # fmt: skip
+    key="k1",
+    dataset="digits",
+    setting="oracle",
+    logging="a",
+    evaluation="b",
+    behaviour="a",
+    policy_type="Gibbs",
+    published=False,
+    n_train=10,
+    n_test=5,
+    difference=0.1,
+    bucket="(0.0, 0.2]",
+    truth_published=0.3,
+    truth_expected=0.34,
+)
 
 
 def _estimates(value: float) -> TestSetEstimates:
-    return TestSetEstimates(value=np.array([value, np.pi]), std_error=np.array([0.1, 1e-300]), kernel_average=0.25)
+    return TestSetEstimates(
+        value=np.array([value, np.pi]), std_error=np.array([0.1, 1e-300]), kernel_average=0.25
+    )
 
 
 def test_what_is_stored_comes_back_to_the_last_bit(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         store.save_estimates(_FACTS, [("wis", _estimates(1 / 3))])
-        store.save_bandwidths([StoredBandwidth(key="k1", kind="shared", value=np.array([np.inf]), score=2 / 3, evaluations=9)])
+        store.save_bandwidths(
+            [StoredBandwidth(key="k1", kind="shared", value=np.array([np.inf]), score=2 / 3, evaluations=9)]
+        )
         store.save_bootstrap("k1", 200, [("wis", np.arange(16, dtype=float).reshape(4, 2, 2) / 7)])
     with Store(tmp_path / "results.sqlite") as store:
         assert list(store.cells()) == [_FACTS]
@@ -81,7 +97,10 @@ def test_another_design_or_version_is_refused(tmp_path: Path) -> None:
         assert store.design.test_share == 0.5
     with Store(path) as store:
         assert store.design == Design(test_share=0.5)
-    with pytest.raises(InputError, match=r"`results.sqlite` must be used with the design it was begun with, .*0.5.*, got .*0.25"):
+    with pytest.raises(
+        InputError,
+        match=r"`results.sqlite` must be used with the design it was begun with, .*0.5.*, got .*0.25",
+    ):
         Store(path, Design())
     connection = sqlite3.connect(path)
     connection.execute("update meta set value = json_set(value, '$.version', 99)")

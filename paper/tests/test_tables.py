@@ -30,12 +30,20 @@ from paper.tests.made_up import NAMES, facts_of, half_as_bad, outcome_of, result
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    return results_of(["soybean", "arrhythmia", "optdigits", "optdigitsDist"], SETTINGS, half_as_bad, every=3, bootstrap=True)
+    return results_of(
+        ["soybean", "arrhythmia", "optdigits", "optdigitsDist"],
+        SETTINGS,
+        half_as_bad,
+        every=3,
+        bootstrap=True,
+    )
 
 
 def _column(table: Table, name: str) -> list[Entry]:
     groups = table.groups or ("",) * len(table.columns)
-    place = [f"{group} {column}".strip() for group, column in zip(groups, table.columns, strict=True)].index(name)
+    place = [f"{group} {column}".strip() for group, column in zip(groups, table.columns, strict=True)].index(
+        name
+    )
     return [line.entries[place] for line in table.lines]
 
 
@@ -54,14 +62,18 @@ def test_tables_of_an_empty_store_say_what_is_missing() -> None:
         assert any(note.startswith("Not run yet: ") for note in by_key[key].notes), key
         assert {entry.words for entry in _column(by_key[key], "WIS ours")} == {"–"}
     assert any("not run yet" in note for note in by_key["bandwidths-published"].notes)
-    assert any("No bootstrap intervals" in note for note in by_key["oracle-coverage-published-bootstrap"].notes)
+    assert any(
+        "No bootstrap intervals" in note for note in by_key["oracle-coverage-published-bootstrap"].notes
+    )
 
 
 def test_published_rows_stand_beside_ours_in_the_published_order(results: Results) -> None:
     table = bucket_table(results, "oracle", "published")
     said = published.table("oracle")
     ours = [tuple(entry.words for entry in line.entries[:3]) for line in table.lines]
-    wanted = list(zip(said.column("dataset"), said.column("policy_type"), said.column("abs_diff_bucket"), strict=True))
+    wanted = list(
+        zip(said.column("dataset"), said.column("policy_type"), said.column("abs_diff_bucket"), strict=True)
+    )
     assert [label for label in ours if label in wanted] == wanted
     for line in table.lines:
         wis, paper, gap = line.entries[5:8]
@@ -70,8 +82,16 @@ def test_published_rows_stand_beside_ours_in_the_published_order(results: Result
 
 
 def test_a_row_holds_the_mean_over_its_experiments(results: Results) -> None:
-    row = next(row for row in buckets(results, "oracle", "published") if row.label == ("soybean", "Gibbs", "(0.0, 0.2]"))
-    chosen = [facts for facts in results.chosen("oracle", "soybean") if facts.policy_type == "Gibbs" and facts.bucket == "(0.0, 0.2]"]
+    row = next(
+        row
+        for row in buckets(results, "oracle", "published")
+        if row.label == ("soybean", "Gibbs", "(0.0, 0.2]")
+    )
+    chosen = [
+        facts
+        for facts in results.chosen("oracle", "soybean")
+        if facts.policy_type == "Gibbs" and facts.bucket == "(0.0, 0.2]"
+    ]
     errors = np.array([half_as_bad(facts, "wis") for facts in chosen])
     assert row.ours is not None
     assert row.ours.n == len(chosen) > 3
@@ -102,7 +122,13 @@ def test_a_shift_of_all_experiments_is_seen_by_the_paired_test_alone() -> None:
 
 @pytest.mark.parametrize(
     ("wis", "kernel", "winner"),
-    [(0.0500, 0.0480, "kernel-wis"), (0.0500, 0.0490, ""), (0.0500, 0.0504, ""), (0.0480, 0.0500, "wis"), (0.0504, 0.0486, "")],
+    [
+        (0.0500, 0.0480, "kernel-wis"),
+        (0.0500, 0.0490, ""),
+        (0.0500, 0.0504, ""),
+        (0.0480, 0.0500, "wis"),
+        (0.0504, 0.0486, ""),
+    ],
 )
 def test_the_better_one_is_bold_unless_within_a_thousandth(wis: float, kernel: float, winner: str) -> None:
     assert Pair(wis=Spread(wis, 0.0), kernel=Spread(kernel, 0.0), n=3, welch=0.5).winner == winner
@@ -111,7 +137,11 @@ def test_the_better_one_is_bold_unless_within_a_thousandth(wis: float, kernel: f
 def test_bold_in_the_overall_table_is_the_best_and_those_within_a_thousandth() -> None:
     errors = {"vis": 0.0510, "wis": 0.0501, "state-wis": 0.2, "truncated-vis": 0.0530, "kernel-wis": 0.0500}
     found = results_of(["soybean"], ["oracle"], lambda facts, name: errors.get(name, 0.001), every=20)
-    line = next(line for line in overall_table(found, "published").lines if line.dataset == "soybean" and line.setting == "oracle")
+    line = next(
+        line
+        for line in overall_table(found, "published").lines
+        if line.dataset == "soybean" and line.setting == "oracle"
+    )
     assert [line.entries[place].bold for place in (4, 7, 10, 13, 16)] == [True, True, False, False, True]
     # In the paper's own row 0.056 of CLPD VIS is alone.
     assert [line.entries[place].bold for place in (5, 8, 11, 14, 17)] == [False, False, False, True, False]
@@ -119,7 +149,9 @@ def test_bold_in_the_overall_table_is_the_best_and_those_within_a_thousandth() -
 
 def test_percentiles_are_those_of_the_mean_estimates() -> None:
     found = results_of(["yeast"], ["oracle"], half_as_bad, every=5)
-    line = next(line for line in percentile_table(found).lines if line.dataset == "yeast" and line.setting == "oracle")
+    line = next(
+        line for line in percentile_table(found).lines if line.dataset == "yeast" and line.setting == "oracle"
+    )
     values = [0.5 + half_as_bad(facts, "vis") for facts in found.chosen("oracle", "yeast")]
     assert line.entries[3].value == pytest.approx(np.percentile(values, 75))
     assert line.entries[6].value == pytest.approx(max(values))
@@ -129,7 +161,9 @@ def test_coverage_is_the_share_of_test_sets(results: Results) -> None:
     influence, bootstrap = coverage_tables(results, "oracle", "published")
     shares = {round(entry.value, 6) for entry in _column(influence, "WIS 95%") if entry.value is not None}
     assert shares == {round(8 / 9, 6)}
-    assert {round(entry.value, 6) for entry in _column(bootstrap, "WIS 68%") if entry.value is not None} == {round(4 / 9, 6)}
+    assert {round(entry.value, 6) for entry in _column(bootstrap, "WIS 68%") if entry.value is not None} == {
+        round(4 / 9, 6)
+    }
     expected = coverage_tables(results, "oracle", "expected")[0]
     assert {entry.value for entry in _column(expected, "Kernel-WIS 95%") if entry.value is not None} == {1.0}
 
@@ -141,16 +175,25 @@ def test_the_higher_coverage_wins_unless_within_a_thousandth() -> None:
 def test_estimates_are_reduced_against_both_truths() -> None:
     facts = next(iter(results_of(["yeast"], ["oracle"], half_as_bad, every=50).cells.values()))
     value, error = np.array([0.4, 0.6, 0.5]), np.array([0.05, 0.2, 0.01])
-    stored = StoredEstimate(key=facts.key, estimator="wis", value=value, std_error=error, kernel_average=None, error=None)
+    stored = StoredEstimate(
+        key=facts.key, estimator="wis", value=value, std_error=error, kernel_average=None, error=None
+    )
     ends = np.zeros((4, 2, 3))
     ends[:, 1] = [0.4, 0.5, 0.6]
     (one,) = summarise([stored], {facts.key: facts}, {facts.key: ends})
     assert one.value == pytest.approx(0.5)
     assert one.error_published == pytest.approx(0.2 / 3)
-    assert one.influence.published == (2, 2, 2, 2)  # 0.1 is 2 standard errors off in the first, beyond even 1.96
+    assert one.influence.published == (
+        2,
+        2,
+        2,
+        2,
+    )  # 0.1 is 2 standard errors off in the first, beyond even 1.96
     assert one.bootstrap is not None
     assert one.bootstrap.published == (2, 2, 2, 2)
-    wide = StoredEstimate(key=facts.key, estimator="wis", value=value, std_error=error * 1.1, kernel_average=None, error=None)
+    wide = StoredEstimate(
+        key=facts.key, estimator="wis", value=value, std_error=error * 1.1, kernel_average=None, error=None
+    )
     assert summarise([wide], {facts.key: facts}, {})[0].influence.published == (2, 2, 2, 3)
     assert summarise([wide], {facts.key: facts}, {})[0].bootstrap is None
 
@@ -168,10 +211,17 @@ def test_csv_holds_full_numbers_and_markdown_and_latex_the_shown_ones() -> None:
         caption="C & D",
         columns=("a_b", "ours"),
         groups=("", "WIS"),
-        lines=(Line(entries=(Entry("x|y"), spread(0.12345, 0.01, bold=True))), Line(entries=(Entry("50%"), number(math.nan)))),
+        lines=(
+            Line(entries=(Entry("x|y"), spread(0.12345, 0.01, bold=True))),
+            Line(entries=(Entry("50%"), number(math.nan))),
+        ),
         notes=("said",),
     )
-    assert list(csv.reader(io.StringIO(as_csv(table)))) == [["a_b", "WIS ours"], ["x|y", "0.12345"], ["50%", "–"]]
+    assert list(csv.reader(io.StringIO(as_csv(table)))) == [
+        ["a_b", "WIS ours"],
+        ["x|y", "0.12345"],
+        ["50%", "–"],
+    ]
     assert "| x\\|y | **0.123 ± 0.010** |" in as_markdown(table)
     assert as_markdown(table).endswith("said\n")
     latex = as_latex(table)
@@ -197,14 +247,23 @@ def test_every_table_is_written_in_every_format(results: Results, tmp_path: Path
 
 
 def _published_run(shift: float = 0.0, *, swapped: bool = False) -> Results:
-    """Experiments that fill every published oracle and non-oracle row with exactly the published counts and errors."""
+    """Experiments that fill every published oracle and non-oracle row with exactly the published counts and
+    errors.
+    """
     facts: dict[str, CellFacts] = {}
     outcomes: dict[str, dict[str, object]] = {name: {} for name in NAMES}
     for setting in ("oracle", "non-oracle"):
         rows = published_pairs(setting)
         waiting = {label: pair.n for label, pair in rows.items()}
         for cell in cells(PAPER_DATASETS, [setting]):
-            label = next((one for one, left in waiting.items() if left and one[:2] == (cell.dataset, cell.policy_type)), None)
+            label = next(
+                (
+                    one
+                    for one, left in waiting.items()
+                    if left and one[:2] == (cell.dataset, cell.policy_type)
+                ),
+                None,
+            )
             if label is None:
                 continue
             waiting[label] -= 1
@@ -223,7 +282,11 @@ def test_a_run_with_the_published_numbers_agrees_in_everything() -> None:
     for name in ("Counts", "Totals", "Oracle within 0.01", "Non-oracle within 0.02", "Same winner"):
         assert made[name].share == 1.0, name
         assert made[name].met is True
-    assert (made["Counts"].of, made["Oracle within 0.01"].of, made["Non-oracle within 0.02"].of) == (35, 28, 22)
+    assert (made["Counts"].of, made["Oracle within 0.01"].of, made["Non-oracle within 0.02"].of) == (
+        35,
+        28,
+        22,
+    )
     assert made["Same winner"].of == 9
     assert made["Continuous within 0.02"].missing == 3
     assert made["Continuous within 0.02"].met is None
@@ -250,7 +313,9 @@ def test_what_a_run_lacks_is_listed() -> None:
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_committed_results_give_the_same_tables(bootstrap: bool, tmp_path: Path) -> None:
-    before = results_of(["soybean", "optdigitsDist"], SETTINGS, half_as_bad, every=7, bootstrap=bootstrap, per_feature=True)
+    before = results_of(
+        ["soybean", "optdigitsDist"], SETTINGS, half_as_bad, every=7, bootstrap=bootstrap, per_feature=True
+    )
     archive.write(before, tmp_path)
     after = archive.load(tmp_path)
     assert after.cells == before.cells
@@ -258,7 +323,9 @@ def test_committed_results_give_the_same_tables(bootstrap: bool, tmp_path: Path)
     assert after.replicates == before.replicates
     assert after.timings == before.timings
     assert after.bandwidths == before.bandwidths
-    assert [as_markdown(table) for table in all_tables(after)] == [as_markdown(table) for table in all_tables(before)]
+    assert [as_markdown(table) for table in all_tables(after)] == [
+        as_markdown(table) for table in all_tables(before)
+    ]
     for key, values in before.curves.items():
         np.testing.assert_allclose(after.curves[key], values, rtol=1e-5)
 
@@ -274,12 +341,17 @@ def test_the_same_results_are_the_same_files(tmp_path: Path) -> None:
 def test_results_of_several_stores_are_joined_and_later_ones_count() -> None:
     first = results_of(["soybean", "optdigitsDist"], ["oracle", "continuous"], half_as_bad, every=7)
     other = replace(first.design, rule="closeness")
-    second = replace(results_of(["optdigitsDist"], ["continuous"], lambda facts, name: 0.3, every=11, bootstrap=True), design=other)
+    second = replace(
+        results_of(["optdigitsDist"], ["continuous"], lambda facts, name: 0.3, every=11, bootstrap=True),
+        design=other,
+    )
     joined = archive.merge([first, second])
     assert joined.design == other
     assert {facts.key for facts in joined.chosen("oracle")} == {facts.key for facts in first.chosen("oracle")}
     assert {facts.key for facts in joined.chosen("continuous")} == set(second.cells)
-    assert {one.error_published for key, one in joined.outcomes["wis"].items() if key in second.cells} == {0.3}
+    assert {one.error_published for key, one in joined.outcomes["wis"].items() if key in second.cells} == {
+        0.3
+    }
     assert len(joined.outcomes["wis"]) == len(joined.bandwidths["shared"]) == len(joined.cells)
     assert joined.replicates == 200
     assert archive.merge([second, results_of(["soybean"], ["oracle"], half_as_bad, every=7)]).design == other

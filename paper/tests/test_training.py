@@ -17,13 +17,17 @@ def _logged(n: int = 400, d: int = 3, n_actions: int = 4, seed: int = 0) -> tupl
     probabilities = Gibbs((), 0.5).probabilities(label, n_actions)
     action = sample_actions(probabilities, rng.random(n))
     reward = (action == label).astype(float)
-    return LoggedActions(context=context, action=action, propensity=chosen_probability(probabilities, action), reward=reward), label
+    return LoggedActions(
+        context=context, action=action, propensity=chosen_probability(probabilities, action), reward=reward
+    ), label
 
 
 def _estimate(kind: str, parameters: np.ndarray, temperature: float, logged: LoggedActions) -> float:
     """Slow twin: VIS or WIS of a linear softmax policy, row by row."""
     gained = total = 0.0
-    for context, action, propensity, reward in zip(logged.context, logged.action, logged.propensity, logged.reward, strict=True):
+    for context, action, propensity, reward in zip(
+        logged.context, logged.action, logged.propensity, logged.reward, strict=True
+    ):
         scores = np.exp([context @ column / temperature for column in parameters.T])
         weight = scores[action] / scores.sum() / propensity
         gained += weight * reward
@@ -32,7 +36,9 @@ def _estimate(kind: str, parameters: np.ndarray, temperature: float, logged: Log
 
 
 @pytest.mark.parametrize("kind", ["IW", "SNIW"])
-def test_one_step_of_ascent_follows_the_gradient_of_the_log_estimate(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_step_of_ascent_follows_the_gradient_of_the_log_estimate(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logged, _ = _logged()
     monkeypatch.setattr(training, "ASCENT_EPOCHS", 1)
     step = ascend(kind, 0.5, logged, 4) / training.ASCENT_STEP
@@ -40,7 +46,9 @@ def test_one_step_of_ascent_follows_the_gradient_of_the_log_estimate(kind: str, 
     for index in np.ndindex(step.shape):
         nudge = np.zeros_like(step)
         nudge[index] = 1e-5
-        numeric[index] = (np.log(_estimate(kind, nudge, 0.5, logged)) - np.log(_estimate(kind, -nudge, 0.5, logged))) / 2e-5
+        numeric[index] = (
+            np.log(_estimate(kind, nudge, 0.5, logged)) - np.log(_estimate(kind, -nudge, 0.5, logged))
+        ) / 2e-5
     assert np.allclose(step, numeric, atol=1e-8)
 
 
@@ -50,7 +58,9 @@ def test_ascent_improves_the_policy(kind: str) -> None:
     learnt = softmax(logged.context @ ascend(kind, 0.3, logged, 4) / 0.3)
     assert np.allclose(learnt.sum(axis=1), 1)
     assert chosen_probability(learnt, label).mean() > 0.5
-    assert _estimate(kind, ascend(kind, 0.3, logged, 4), 0.3, logged) > _estimate(kind, np.zeros((3, 4)), 0.3, logged)
+    assert _estimate(kind, ascend(kind, 0.3, logged, 4), 0.3, logged) > _estimate(
+        kind, np.zeros((3, 4)), 0.3, logged
+    )
 
 
 @pytest.mark.parametrize("shapes", [[(3, 4)], [(3, 5), (5, 4)]])
@@ -66,10 +76,15 @@ def test_the_gradient_of_a_classifier_is_that_of_its_cross_entropy(shapes: list[
             activation = activation @ weight + bias
             if number < len(layers) - 1:
                 activation = np.maximum(activation, 0)
-        return -np.mean([row[answer] - np.log(np.exp(row).sum()) for row, answer in zip(activation, label, strict=True)])
+        return -np.mean(
+            [row[answer] - np.log(np.exp(row).sum()) for row, answer in zip(activation, label, strict=True)]
+        )
 
     numeric = np.array(
-        [(loss(parameters.flat + nudge) - loss(parameters.flat - nudge)) / 2e-6 for nudge in 1e-6 * np.eye(parameters.flat.size)]
+        [
+            (loss(parameters.flat + nudge) - loss(parameters.flat - nudge)) / 2e-6
+            for nudge in 1e-6 * np.eye(parameters.flat.size)
+        ]
     )
     assert np.allclose(training._gradient(parameters, context, label), numeric, atol=1e-7)
 
@@ -101,13 +116,19 @@ def test_a_level_is_reached_at_its_own_value() -> None:
 def test_classifiers_of_the_digits_have_an_early_and_a_late_policy(architecture: str) -> None:
     digits = load("digits")
     rows = np.random.default_rng(0).permutation(digits.n)[:1300]
-    trained = train_classifier("digits", architecture, digits.context, digits.label, rows, np.random.default_rng(1))
+    trained = train_classifier(
+        "digits", architecture, digits.context, digits.label, rows, np.random.default_rng(1)
+    )
     assert trained.early_epoch < trained.late_epoch <= training.CLASSIFIER_EPOCHS
     for policy in (trained.early, trained.late):
         assert policy.shape == (digits.n, 10)
         assert np.allclose(policy.sum(axis=1), 1)
-    early, late = (chosen_probability(policy, digits.label).mean() for policy in (trained.early, trained.late))
+    early, late = (
+        chosen_probability(policy, digits.label).mean() for policy in (trained.early, trained.late)
+    )
     assert 0.1 < early < 0.3 < 0.5 < late
     assert trained.accuracy.max() > 0.9
-    again = train_classifier("digits", architecture, digits.context, digits.label, rows, np.random.default_rng(1))
+    again = train_classifier(
+        "digits", architecture, digits.context, digits.label, rows, np.random.default_rng(1)
+    )
     assert np.array_equal(again.late, trained.late)

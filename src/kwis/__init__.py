@@ -20,8 +20,23 @@ if TYPE_CHECKING:
     from kwis.evaluation import Evaluation
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
-    from kwis.intervals import Bootstrap, EmpiricalBernstein, InfluenceInterval, LogarithmicSmoothing, StudentInterval, difference
-    from kwis.kernel.profiles import RBF, Epanechnikov, Kernel, Laplace, Matern32, Matern52, bandwidth_from_lambda
+    from kwis.intervals import (
+        Bootstrap,
+        EmpiricalBernstein,
+        InfluenceInterval,
+        LogarithmicSmoothing,
+        StudentInterval,
+        difference,
+    )
+    from kwis.kernel.profiles import (
+        RBF,
+        Epanechnikov,
+        Kernel,
+        Laplace,
+        Matern32,
+        Matern52,
+        bandwidth_from_lambda,
+    )
     from kwis.models.crossfit import cross_fit
     from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, predict_rewards
@@ -44,11 +59,34 @@ _HOMES = {
     "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
     "kwis.sample": ("WeightedSample",),
     "kwis.data.scaling": ("standardise", "Scaling"),
-    "kwis.estimators": ("VIS", "TruncatedVIS", "WIS", "StateWIS", "KernelWIS", "DirectMethod", "DoublyRobust"),
+    "kwis.estimators": (
+        "VIS",
+        "TruncatedVIS",
+        "WIS",
+        "StateWIS",
+        "KernelWIS",
+        "DirectMethod",
+        "DoublyRobust",
+    ),
     "kwis.models.reward": ("PredictedSample", "predict_rewards"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
-    "kwis.intervals": ("Bootstrap", "InfluenceInterval", "StudentInterval", "EmpiricalBernstein", "LogarithmicSmoothing", "difference"),
-    "kwis.kernel.profiles": ("Kernel", "RBF", "Laplace", "Matern32", "Matern52", "Epanechnikov", "bandwidth_from_lambda"),
+    "kwis.intervals": (
+        "Bootstrap",
+        "InfluenceInterval",
+        "StudentInterval",
+        "EmpiricalBernstein",
+        "LogarithmicSmoothing",
+        "difference",
+    ),
+    "kwis.kernel.profiles": (
+        "Kernel",
+        "RBF",
+        "Laplace",
+        "Matern32",
+        "Matern52",
+        "Epanechnikov",
+        "bandwidth_from_lambda",
+    ),
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }

@@ -1,7 +1,8 @@
 """Text of unknown origin, made safe to show.
 
-Names and values come from data, and a terminal obeys what it is sent: sequences that start with Escape can colour, hide or move text,
-set the title, and on some terminals fill in what the user seems to type. Marks that turn the direction of writing show a name as another.
+Names and values come from data, and a terminal obeys what it is sent: sequences that start with Escape can
+colour, hide or move text, set the title, and on some terminals fill in what the user seems to type. Marks
+that turn the direction of writing show a name as another.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # Escape [ ...: colours, movements
     r"|\x9b[0-?]*[ -/]*[@-~]"  # the same in one sign
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n)|\Z)"  # titles, links, the clipboard
+    # titles, links, the clipboard
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n)|\Z)"
     r"|\x1b[ -/]*[0-~]"
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -1,6 +1,7 @@
 """The only checks of arguments, called at public doors; everything behind a door assumes clean arrays.
 
-Every message is one sentence: the argument, its rule, the value that broke it, and the row where there is one.
+Every message is one sentence: the argument, its rule, the value that broke it, and the row where there is
+one.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def labels(value: Any, name: str, n: int, *, like: str = "context") -> Ints:
     if array.dtype.kind == "O":
         missing = [row for row, label in enumerate(array) if label is None or label != label]
         if missing:
-            raise InputError(f"`{name}` must have a label in every row, got {array[missing[0]]} at row {missing[0]}")
+            raise InputError(
+                f"`{name}` must have a label in every row, got {array[missing[0]]} at row {missing[0]}"
+            )
         array = array.astype(str)
     return read_only(np.unique(array, return_inverse=True)[1])
 
@@ -147,7 +150,10 @@ def categorical_columns(value: Any, context: Floats, name: str = "context") -> t
         codes = context[:, int(entry)]
         if (codes != np.rint(codes)).any():
             row = int(np.argmax(codes != np.rint(codes)))
-            raise InputError(f"`{name}` must hold integer codes in categorical column {entry}, got {codes[row]} at row {row}")
+            raise InputError(
+                f"`{name}` must hold integer codes in categorical column {entry}, got {codes[row]} at row "
+                f"{row}"
+            )
     return tuple(sorted({int(entry) for entry in columns}))
 
 
@@ -170,7 +176,11 @@ def starts(value: ArrayLike, d: int, per_feature: bool) -> Floats:
     """Initial bandwidths, ``(m,)`` for a shared bandwidth or ``(m, d)`` for one per feature."""
     shape = as_array(value, "starts").shape
     allowed = f"(m,) or (m, {d})" if per_feature else "(m,)"
-    if 0 in shape or len(shape) not in ((1, 2) if per_feature else (1,)) or (len(shape) == 2 and shape[1] != d):
+    if (
+        0 in shape
+        or len(shape) not in ((1, 2) if per_feature else (1,))
+        or (len(shape) == 2 and shape[1] != d)
+    ):
         raise InputError(f"`starts` must have shape {allowed}, got {shape}")
     array = real_array(value, "starts", len(shape))
     if (array <= 0).any():
@@ -242,7 +252,12 @@ def _brief(array: np.ndarray[Any, Any]) -> str:
 def reward_range(value: Any, name: str = "bounds", *, otherwise: str = "") -> None:
     """Refuse what is no pair of a smallest and a larger reward; ``otherwise`` says what else would do."""
     limits = np.asarray(value)
-    if limits.dtype.kind not in "iuf" or limits.shape != (2,) or not np.isfinite(limits).all() or not limits[0] < limits[1]:
+    if (
+        limits.dtype.kind not in "iuf"
+        or limits.shape != (2,)
+        or not np.isfinite(limits).all()
+        or not limits[0] < limits[1]
+    ):
         raise InputError(f"`{name}` must be a pair (low, high) with low below high{otherwise}, got {value!r}")
 
 
@@ -251,4 +266,6 @@ def rewards_within(reward: Floats, low: float, high: float) -> None:
     outside = (reward < low) | (reward > high)
     if outside.any():
         row = int(np.argmax(outside))
-        raise InputError(f"`bounds` must hold for every `reward`, got {reward[row]} outside [{low}, {high}] at row {row}")
+        raise InputError(
+            f"`bounds` must hold for every `reward`, got {reward[row]} outside [{low}, {high}] at row {row}"
+        )

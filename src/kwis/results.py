@@ -16,8 +16,8 @@ class BandwidthChoice:
     Attributes
     ----------
     value
-        The chosen bandwidth: a number, or one per feature. ``inf`` says that smoothing over everything (WIS) predicts the
-        held-out weights best.
+        The chosen bandwidth: a number, or one per feature. ``inf`` says that smoothing over everything (WIS)
+        predicts the held-out weights best.
     score
         Cross-validated squared error at ``value``, in units of the squared weight.
     end_points, end_scores
@@ -25,7 +25,8 @@ class BandwidthChoice:
     evaluations
         Passes over the pairs that the search needed.
     isolated
-        Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest rows.
+        Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest
+        rows.
     """
 
     value: Bandwidth
@@ -43,10 +44,11 @@ class Precision:
     Attributes
     ----------
     neighbours, checked
-        Rows in the sample of neighbours, all of them if only rounding is left; and rows whose exact weights corrected the estimate.
+        Rows in the sample of neighbours, all of them if only rounding is left; and rows whose exact weights
+        corrected the estimate.
     error
-        Standard deviation of the difference to the value from all pairs: 1.96 times that covers it in 95 % of samples. The standard
-        error of the estimate, and its influence, include it.
+        Standard deviation of the difference to the value from all pairs: 1.96 times that covers it in 95 % of
+        samples. The standard error of the estimate, and its influence, include it.
     """
 
     neighbours: int
@@ -69,14 +71,18 @@ class Estimate:
     effective_n
         ``(sum v)^2 / sum v^2`` of the weights ``v`` the estimator applies.
     mean_weight
-        Mean of the weights ``v``: by this factor an estimate that does not divide by it is off if every reward is the same.
+        Mean of the weights ``v``: by this factor an estimate that does not divide by it is off if every
+        reward is the same.
     isolation
-        Kernel-WIS and State-WIS only: share of a row in the weight around it, on average over rows with a weight. The inverse of n where
-        every row is everyone's neighbour; 1 where nobody has one, and the estimate is the mean of those rows whatever their weights.
+        Kernel-WIS and State-WIS only: share of a row in the weight around it, on average over rows with a
+        weight. The inverse of n where every row is everyone's neighbour; 1 where nobody has one, and the
+        estimate is the mean of those rows whatever their weights.
     influence
-        ``(n,)`` first-order effect of each row on the estimate, times n; they sum to 0. None if the estimator gives none.
+        ``(n,)`` first-order effect of each row on the estimate, times n; they sum to 0. None if the estimator
+        gives none.
     leverage
-        ``(n,)`` share of each row in what the estimate divides by; they sum to 1. None if the estimator gives none.
+        ``(n,)`` share of each row in what the estimate divides by; they sum to 1. None if the estimator gives
+        none.
     bandwidth
         Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
     precision
@@ -100,7 +106,10 @@ class Estimate:
         return self.value
 
     def __repr__(self) -> str:
-        return f"Estimate({self.name}: {self.value:.6g} ± {self.std_error:.2g}, n={self.n}, effective_n={self.effective_n:.1f})"
+        return (
+            f"Estimate({self.name}: {self.value:.6g} ± {self.std_error:.2g}, n={self.n}, "
+            f"effective_n={self.effective_n:.1f})"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -114,7 +123,8 @@ class Interval:
     distribution
         Estimates on the resamples, for bootstrap intervals.
     bandwidth
-        For kernel estimators, whether the bandwidth was held ``"fixed"`` or ``"reselected"`` on every resample.
+        For kernel estimators, whether the bandwidth was held ``"fixed"`` or ``"reselected"`` on every
+        resample.
     """
 
     low: float

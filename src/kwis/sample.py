@@ -24,7 +24,8 @@ class WeightedSample:
     context
         ``(n, d)`` numbers, used as given: see :func:`kwis.standardise`.
     weight
-        ``w_i``: probability of the logged action under the policy evaluated, divided by its logged propensity.
+        ``w_i``: probability of the logged action under the policy evaluated, divided by its logged
+        propensity.
     reward
         ``r_i``.
     categorical
@@ -32,8 +33,8 @@ class WeightedSample:
     group
         One label per row (a user, a session); resampling keeps the rows of a group together.
     mass
-        How many interactions each row stands for (the inverse of its sampling rate), 1 unless the log was thinned.
-        Every sum counts the row that many times; standard errors still treat it as one draw.
+        How many interactions each row stands for (the inverse of its sampling rate), 1 unless the log was
+        thinned. Every sum counts the row that many times; standard errors still treat it as one draw.
 
     Attributes
     ----------
@@ -83,7 +84,8 @@ class WeightedSample:
     def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> WeightedSample:
         """Sample of the given rows, in that order, repeats allowed.
 
-        ``group`` relabels the rows taken: a group drawn twice counts as two groups, which its own label cannot say.
+        ``group`` relabels the rows taken: a group drawn twice counts as two groups, which its own label
+        cannot say.
         """
         picked = check.row_numbers(rows, self.n)
         labels = self.group[picked] if group is None and self.group is not None else group
@@ -101,7 +103,9 @@ class WeightedSample:
 
 
 def effective_size(applied: Floats, mass: Floats | None = None) -> float:
-    """``(sum v)^2 / sum v^2``: how many equally weighted rows carry as much information as the weights ``v``."""
+    """``(sum v)^2 / sum v^2``: how many equally weighted rows carry as much information as the
+    weights ``v``.
+    """
     largest = applied.max()
     if largest == 0:
         return 0.0
@@ -112,10 +116,12 @@ def effective_size(applied: Floats, mass: Floats | None = None) -> float:
 
 
 def balanced(weight: Floats, total: float) -> Floats:
-    """Weights times a power of two that keeps sums over ``total`` of them in range, for statistics that ignore the scale.
+    """Weights times a power of two that keeps sums over ``total`` of them in range, for statistics that
+    ignore the scale.
 
-    The power is exact, so ordinary numbers come out bit for bit the same. It centres the exponents: scaling to a largest
-    weight of 1 would lose a weight of 1e-300 beside one of 1e300, and with it a resample that holds only the former.
+    The power is exact, so ordinary numbers come out bit for bit the same. It centres the exponents: scaling
+    to a largest weight of 1 would lose a weight of 1e-300 beside one of 1e300, and with it a resample that
+    holds only the former.
     """
     positive = weight[weight > 0]
     if positive.size == 0:

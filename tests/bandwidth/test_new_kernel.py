@@ -20,7 +20,9 @@ def sample(request):
 
 def twin_value(sample, bandwidth, counts=None):
     """Plain Kernel-WIS on the rows drawn ``counts`` times."""
-    rows = np.repeat(np.arange(sample.n), np.ones(sample.n, dtype=int) if counts is None else counts.astype(int))
+    rows = np.repeat(
+        np.arange(sample.n), np.ones(sample.n, dtype=int) if counts is None else counts.astype(int)
+    )
     weight, reward = sample.weight[rows], sample.reward[rows]
     local = twin.kernel_mean(weight, sample.context[rows], bandwidth, None, "cauchy", sample.categorical)
     return np.mean(reward * weight / local)
@@ -29,15 +31,23 @@ def twin_value(sample, bandwidth, counts=None):
 @pytest.mark.parametrize("bandwidth", [0.7, np.array([0.4, 0.9, 1.5])], ids=["shared", "per feature"])
 def test_its_score_and_gradient(sample, bandwidth):
     folds = kwis.make_folds(60, 5)
-    score, gradient = kwis.cv_score(sample.context, sample.weight, bandwidth, folds, kernel=CAUCHY, categorical=sample.categorical)
-    value, slopes, _ = twin.cv_score(sample.context, sample.weight, bandwidth, folds, "cauchy", sample.categorical)
+    score, gradient = kwis.cv_score(
+        sample.context, sample.weight, bandwidth, folds, kernel=CAUCHY, categorical=sample.categorical
+    )
+    value, slopes, _ = twin.cv_score(
+        sample.context, sample.weight, bandwidth, folds, "cauchy", sample.categorical
+    )
     assert score == pytest.approx(value, rel=1e-12)
-    assert gradient_error(gradient, slopes if np.ndim(bandwidth) else slopes.sum(keepdims=True), value) < 1e-10
+    assert (
+        gradient_error(gradient, slopes if np.ndim(bandwidth) else slopes.sum(keepdims=True), value) < 1e-10
+    )
 
 
 def test_its_bandwidth_is_selected(sample):
     folds = kwis.make_folds(60, 5)
-    choice = kwis.select_bandwidth(sample.context, sample.weight, folds=folds, kernel=CAUCHY, categorical=sample.categorical)
+    choice = kwis.select_bandwidth(
+        sample.context, sample.weight, folds=folds, kernel=CAUCHY, categorical=sample.categorical
+    )
     best, _ = twin.best_shared(sample.context, sample.weight, folds, "cauchy", sample.categorical)
     assert choice.score <= best * (1 + 1e-9)
 
@@ -58,4 +68,9 @@ def test_its_bootstrap_redoes_the_whole_statistic(sample):
 
 def test_it_has_no_end_and_leaves_nobody_alone():
     assert not CAUCHY.compact
-    assert kwis.select_bandwidth([[0.0], [1.0], [50.0], [90.0]], [1.0, 1.1, 5.0, 4.0], folds=2, kernel=CAUCHY).isolated == 0
+    assert (
+        kwis.select_bandwidth(
+            [[0.0], [1.0], [50.0], [90.0]], [1.0, 1.1, 5.0, 4.0], folds=2, kernel=CAUCHY
+        ).isolated
+        == 0
+    )

@@ -9,7 +9,8 @@ from hypothesis.extra import numpy as arrays
 import kwis
 from kwis.kernel.profiles import KERNELS
 
-# Kernels are compared after a change of units, so the edge of a compact one could fall on either side of a row.
+# Kernels are compared after a change of units, so the edge of a compact one could fall on either side of a
+# row.
 SMOOTH = st.sampled_from([kernel for kernel in KERNELS.values() if not kernel.compact])
 BANDWIDTHS = st.floats(0.05, 50)
 
@@ -42,7 +43,11 @@ def test_the_score_grows_with_the_square_of_the_weights(sample, h, kernel, facto
 def test_the_score_does_not_change_when_all_weights_shift(sample, h, kernel, shift):
     context, weight, folds = sample
     score, _ = kwis.cv_score(context, weight, [h, 2 * h], folds, kernel=kernel)
-    assert close(kwis.cv_score(context, weight + shift, [h, 2 * h], folds, kernel=kernel)[0], score, 1 + weight.max() ** 2)
+    assert close(
+        kwis.cv_score(context, weight + shift, [h, 2 * h], folds, kernel=kernel)[0],
+        score,
+        1 + weight.max() ** 2,
+    )
 
 
 @given(sample=samples(), h=BANDWIDTHS, kernel=SMOOTH, seed=st.integers(0, 99))
@@ -51,18 +56,31 @@ def test_the_order_of_rows_and_the_names_of_folds_do_not_matter(sample, h, kerne
     rng = np.random.default_rng(seed)
     order, names = rng.permutation(len(weight)), rng.permutation(10)
     score, gradient = kwis.cv_score(context, weight, h, folds, kernel=kernel, categorical=1)
-    got, got_gradient = kwis.cv_score(context[order], weight[order], h, names[folds[order]], kernel=kernel, categorical=1)
+    got, got_gradient = kwis.cv_score(
+        context[order], weight[order], h, names[folds[order]], kernel=kernel, categorical=1
+    )
     assert close(got, score, score + 1e-12)
     assert close(got_gradient, gradient, score + np.abs(gradient).max() + 1e-12)
     mean = kwis.kernel_mean(weight, context, bandwidth=h, kernel=kernel, categorical=1)
-    assert close(kwis.kernel_mean(weight[order], context[order], bandwidth=h, kernel=kernel, categorical=1), mean[order], weight.max() + 1)
+    assert close(
+        kwis.kernel_mean(weight[order], context[order], bandwidth=h, kernel=kernel, categorical=1),
+        mean[order],
+        weight.max() + 1,
+    )
 
 
-@given(sample=samples(), h=BANDWIDTHS, kernel=SMOOTH, shift=st.tuples(st.integers(-1000, 1000), st.integers(-9, 9)))
+@given(
+    sample=samples(),
+    h=BANDWIDTHS,
+    kernel=SMOOTH,
+    shift=st.tuples(st.integers(-1000, 1000), st.integers(-9, 9)),
+)
 def test_a_shift_of_the_contexts_and_new_names_for_codes_do_not_matter(sample, h, kernel, shift):
     context, weight, folds = sample
     score, gradient = kwis.cv_score(context, weight, h, folds, kernel=kernel, categorical=1)
-    got, got_gradient = kwis.cv_score(context + np.array(shift), weight, h, folds, kernel=kernel, categorical=1)
+    got, got_gradient = kwis.cv_score(
+        context + np.array(shift), weight, h, folds, kernel=kernel, categorical=1
+    )
     assert close(got, score, score + 1e-12)
     assert close(got_gradient, gradient, score + np.abs(gradient).max() + 1e-12)
 
@@ -71,7 +89,9 @@ def test_a_shift_of_the_contexts_and_new_names_for_codes_do_not_matter(sample, h
 def test_the_unit_of_contexts_and_bandwidth_does_not_matter(sample, h, kernel, factor):
     context, weight, folds = sample
     score, gradient = kwis.cv_score(context, weight, [h, h / 2], folds, kernel=kernel)
-    got, got_gradient = kwis.cv_score(context * factor, weight, [h * factor, h / 2 * factor], folds, kernel=kernel)
+    got, got_gradient = kwis.cv_score(
+        context * factor, weight, [h * factor, h / 2 * factor], folds, kernel=kernel
+    )
     assert close(got, score, score + 1e-12)
     assert close(got_gradient, gradient, score + np.abs(gradient).max() + 1e-12)
 

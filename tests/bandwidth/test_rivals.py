@@ -43,7 +43,9 @@ def test_a_descent_beside_an_unreachable_rival_stops_early_at_its_best_point(mon
     scales, scores = found._scales(True), []
     search.callback = lambda progress: scores.append(progress.score)
     monkeypatch.setattr(searches, "_UNTRIED", 12)
-    end = descend_from(search, default_starts(scales)[0], search.plan.finish, Route(scales, False, 600), rival=1e-9)
+    end = descend_from(
+        search, default_starts(scales)[0], search.plan.finish, Route(scales, False, 600), rival=1e-9
+    )
     assert 12 < len(scores) < 200
     search.callback = None
     assert search.score(end, search.plan.finish).value == min(scores)

@@ -26,7 +26,9 @@ def test_no_bandwidth_on_a_dense_grid_is_better(kind, n, k):
     choice = kwis.select_bandwidth(context, weight, folds=folds, categorical=categorical)
     assert choice.score <= best * (1 + 1e-9)
     if np.isfinite(choice.value):
-        assert choice.score == pytest.approx(twin_score(context, weight, choice.value, folds, "rbf", categorical), rel=1e-10)
+        assert choice.score == pytest.approx(
+            twin_score(context, weight, choice.value, folds, "rbf", categorical), rel=1e-10
+        )
 
 
 @pytest.mark.parametrize("kernel", ["laplace", "matern32", "matern52"])
@@ -34,8 +36,13 @@ def test_no_bandwidth_on_a_dense_grid_is_better(kind, n, k):
 def test_no_bandwidth_on_a_dense_grid_is_better_for_other_smooth_kernels(kind, kernel):
     context, weight, categorical = dataset(kind, 40, seed=1)
     folds = kwis.make_folds(40, 4)
-    best = min(twin.best_shared(context, weight, folds, kernel, categorical, nodes=200)[0], infinite_score(weight, folds))
-    assert kwis.select_bandwidth(context, weight, folds=folds, kernel=kernel, categorical=categorical).score <= best * (1 + 1e-9)
+    best = min(
+        twin.best_shared(context, weight, folds, kernel, categorical, nodes=200)[0],
+        infinite_score(weight, folds),
+    )
+    assert kwis.select_bandwidth(
+        context, weight, folds=folds, kernel=kernel, categorical=categorical
+    ).score <= best * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["plain", "line", "ties", "mixed"])
@@ -43,8 +50,13 @@ def test_a_compact_kernel_s_jagged_curve_is_searched_closely(kind):
     """It has a kink at every distance between rows, so a local search may end a little above the best dip."""
     context, weight, categorical = dataset(kind, 60, seed=2)
     folds = kwis.make_folds(60, 5)
-    best = min(twin.best_shared(context, weight, folds, "epanechnikov", categorical)[0], infinite_score(weight, folds))
-    choice = kwis.select_bandwidth(context, weight, folds=folds, kernel="epanechnikov", categorical=categorical)
+    best = min(
+        twin.best_shared(context, weight, folds, "epanechnikov", categorical)[0],
+        infinite_score(weight, folds),
+    )
+    choice = kwis.select_bandwidth(
+        context, weight, folds=folds, kernel="epanechnikov", categorical=categorical
+    )
     assert choice.score <= best * (1 + 2e-3)
     score, _, alone = twin.cv_score(context, weight, choice.value, folds, "epanechnikov", categorical)
     assert choice.score == pytest.approx(score, rel=1e-10)
@@ -106,7 +118,9 @@ def test_irrelevant_features_are_smoothed_away_or_dropped():
 
 
 def test_the_unit_of_a_feature_does_not_matter_to_its_own_bandwidth():
-    """Contexts are used as given, so one shared bandwidth depends on their units; one per feature need not."""
+    """Contexts are used as given, so one shared bandwidth depends on their units; one per feature
+    need not.
+    """
     context, weight, _ = dataset("plain", 70, seed=6)
     units = np.array([1.0, 2.0**12, 2.0**-10])
     folds = kwis.make_folds(70, 4)
@@ -128,7 +142,9 @@ def test_starts_run_the_plain_algorithm_from_each():
 
     typical = twin.median_distance(context)
     bounds = [(np.log(typical) - 10 * np.log(2), np.log(typical) + 10 * np.log(2))]
-    ends = [minimize(objective, np.log([start]), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    ends = [
+        minimize(objective, np.log([start]), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts
+    ]
     assert choice.end_points.shape == choice.end_scores.shape == (3,)
     np.testing.assert_allclose(choice.end_points, [np.exp(end.x[0]) for end in ends], rtol=1e-4)
     np.testing.assert_allclose(choice.end_scores, [end.fun * unit for end in ends], rtol=1e-8)
@@ -142,7 +158,9 @@ def test_starts_per_feature_may_be_numbers_or_rows(starts):
     choice = kwis.select_bandwidth(context, weight, starts=starts, per_feature=True, rng=3)
     assert choice.end_points.shape == (len(starts), 3)
     assert choice.end_scores.shape == (len(starts),)
-    assert choice.score == pytest.approx(twin_score(context, weight, choice.value, kwis.make_folds(50, 5, rng=3)), rel=1e-10)
+    assert choice.score == pytest.approx(
+        twin_score(context, weight, choice.value, kwis.make_folds(50, 5, rng=3)), rel=1e-10
+    )
 
 
 def test_starts_far_away_are_brought_to_the_bounds():
@@ -164,7 +182,10 @@ def test_equal_weights_leave_the_bandwidth_infinite(weight, per_feature):
 
 def test_infinity_is_reported_as_such_with_its_score():
     rng = np.random.default_rng(8)
-    context, weight = rng.standard_normal((200, 2)), np.where(np.arange(200) % 2, 1.0, 3.0)  # alternates: neighbours say nothing
+    context, weight = (
+        rng.standard_normal((200, 2)),
+        np.where(np.arange(200) % 2, 1.0, 3.0),
+    )  # alternates: neighbours say nothing
     folds = np.arange(200) % 4
     choice = kwis.select_bandwidth(context, weight, folds=folds)
     assert choice.value == np.inf
@@ -186,17 +207,29 @@ def test_the_same_seed_gives_the_same_choice_and_labels_give_the_choice_of_their
     assert first.value == again.value
     assert first.value != other.value
     labels = kwis.make_folds(60, 5, rng=1)
-    for given in (labels, labels * 10 - 7, (4 - labels).astype(np.int8)):  # only which rows share a label counts
-        assert kwis.select_bandwidth(context, weight, folds=given).value == pytest.approx(first.value, rel=1e-9)
+    for given in (
+        labels,
+        labels * 10 - 7,
+        (4 - labels).astype(np.int8),
+    ):  # only which rows share a label counts
+        assert kwis.select_bandwidth(context, weight, folds=given).value == pytest.approx(
+            first.value, rel=1e-9
+        )
 
 
 def test_groups_are_kept_together():
     context, weight, _ = dataset("plain", 60)
-    context, weight = np.repeat(context, 2, axis=0), np.repeat(weight, 2)  # copies of a row would predict each other perfectly
+    context, weight = (
+        np.repeat(context, 2, axis=0),
+        np.repeat(weight, 2),
+    )  # copies of a row would predict each other perfectly
     group = np.repeat(np.arange(60), 2)
     apart, together = (kwis.select_bandwidth(context, weight, group=labels) for labels in (None, group))
     assert apart.value < 0.05 < together.value
-    assert together.value == kwis.select_bandwidth(context, weight, folds=kwis.make_folds(120, 5, group=group)).value
+    assert (
+        together.value
+        == kwis.select_bandwidth(context, weight, folds=kwis.make_folds(120, 5, group=group)).value
+    )
 
 
 def test_the_callback_hears_of_every_evaluation():
@@ -206,7 +239,9 @@ def test_the_callback_hears_of_every_evaluation():
         choice = kwis.select_bandwidth(context, weight, callback=heard.append, **options)
         assert [progress.evaluations for progress in heard] == list(range(1, choice.evaluations + 1))
         assert all(0 <= progress.start < progress.starts for progress in heard)
-        assert [progress.start for progress in heard] == sorted(progress.start for progress in heard) or "per_feature" in options
+        assert [progress.start for progress in heard] == sorted(
+            progress.start for progress in heard
+        ) or "per_feature" in options
         unit = infinite_score(weight, kwis.make_folds(40, 5))
         assert min(progress.score for progress in heard) == pytest.approx(choice.score / unit, rel=1e-9)
 
@@ -233,7 +268,9 @@ def test_a_callback_that_raises_ends_the_selection(n):
 
 def test_the_cap_on_evaluations_holds_for_every_start():
     context, weight, _ = dataset("plain", 50)
-    choice = kwis.select_bandwidth(context, weight, per_feature=True, starts=[0.2, 1.0, 4.0], max_evaluations=3)
+    choice = kwis.select_bandwidth(
+        context, weight, per_feature=True, starts=[0.2, 1.0, 4.0], max_evaluations=3
+    )
     assert choice.evaluations <= 3 * (3 + 20 + 1)  # a line search once begun is finished
 
 

@@ -13,8 +13,21 @@ def columns_of(context, weight, seed=0):
     rng = np.random.default_rng(seed)
     n = len(weight)
     noise = rng.exponential(size=(n, 3))
-    wave = [np.exp(np.sin(speed * context[:, -1]) + 0.2 * rng.standard_normal(n)) for speed in (0.5, 1.0, 4.0)]
-    return np.column_stack([weight, weight**3, np.ones(n), np.zeros(n), noise, *wave, np.where(np.arange(n) % 2, 1.0, 3.0), 1e300 * weight])
+    wave = [
+        np.exp(np.sin(speed * context[:, -1]) + 0.2 * rng.standard_normal(n)) for speed in (0.5, 1.0, 4.0)
+    ]
+    return np.column_stack(
+        [
+            weight,
+            weight**3,
+            np.ones(n),
+            np.zeros(n),
+            noise,
+            *wave,
+            np.where(np.arange(n) % 2, 1.0, 3.0),
+            1e300 * weight,
+        ]
+    )
 
 
 def agree(context, weights, choices, folds, **options):
@@ -35,7 +48,13 @@ def agree(context, weights, choices, folds, **options):
 def test_scores_are_those_of_the_single_selection(kind, n):
     context, weight, categorical = dataset(kind, n)
     weights, folds = columns_of(context, weight), kwis.make_folds(n, 4, rng=3)
-    agree(context, weights, kwis.select_bandwidths(context, weights, folds=folds, categorical=categorical), folds, categorical=categorical)
+    agree(
+        context,
+        weights,
+        kwis.select_bandwidths(context, weights, folds=folds, categorical=categorical),
+        folds,
+        categorical=categorical,
+    )
 
 
 @pytest.mark.parametrize("kernel", [kwis.Laplace, "matern52", CAUCHY, "epanechnikov"], ids=str)
@@ -44,7 +63,9 @@ def test_every_kernel_will_do(kind, kernel):
     context, weight, categorical = dataset(kind, 60)
     weights, options = columns_of(context, weight), {"kernel": kernel, "categorical": categorical}
     folds = kwis.make_folds(60, 3)
-    agree(context, weights, kwis.select_bandwidths(context, weights, folds=folds, **options), folds, **options)
+    agree(
+        context, weights, kwis.select_bandwidths(context, weights, folds=folds, **options), folds, **options
+    )
 
 
 def test_the_compiled_plan_agrees_too():
@@ -56,7 +77,13 @@ def test_the_compiled_plan_agrees_too():
 def test_the_lattice_agrees_too():
     context, weight, categorical = dataset("codes", 700)
     weights, folds = columns_of(context, weight)[:, :7], kwis.make_folds(700, 2)
-    agree(context, weights, kwis.select_bandwidths(context, weights, folds=folds, categorical=categorical), folds, categorical=categorical)
+    agree(
+        context,
+        weights,
+        kwis.select_bandwidths(context, weights, folds=folds, categorical=categorical),
+        folds,
+        categorical=categorical,
+    )
 
 
 @pytest.mark.parametrize("count", [1, 4, 5])
@@ -80,7 +107,9 @@ def test_equal_weights_and_pure_noise_are_infinite():
 
 
 def test_a_minimum_beyond_the_scanned_grid_is_found():
-    """Far clusters make the typical distance huge, while the weights follow the small distances within them."""
+    """Far clusters make the typical distance huge, while the weights follow the small distances
+    within them.
+    """
     rng = np.random.default_rng(1)
     within = rng.uniform(0, 1, 60)
     context = np.column_stack([within, 60.0 * np.repeat([0, 1, 3], 20)])
@@ -124,7 +153,9 @@ def test_more_columns_than_go_through_in_one_pass():
     choices = kwis.select_bandwidths(context, weights, folds=3)
     assert len(choices) == 530
     for column in (0, 511, 512, 529):
-        assert choices[column].score == pytest.approx(kwis.select_bandwidth(context, weights[:, column], folds=3).score, rel=1e-6)
+        assert choices[column].score == pytest.approx(
+            kwis.select_bandwidth(context, weights[:, column], folds=3).score, rel=1e-6
+        )
 
 
 def test_groups_and_seeds_reach_the_folds():

@@ -77,7 +77,9 @@ def test_kernel_wis_takes_it_by_name():
 
 def test_the_same_seed_gives_the_same_bits():
     context, weight = one_feature_counts(150)
-    np.testing.assert_array_equal(select_shrunk(context, weight, rng=3).value, select_shrunk(context, weight, rng=3).value)
+    np.testing.assert_array_equal(
+        select_shrunk(context, weight, rng=3).value, select_shrunk(context, weight, rng=3).value
+    )
 
 
 def test_a_row_of_mass_two_counts_as_two_rows():
@@ -85,6 +87,10 @@ def test_a_row_of_mass_two_counts_as_two_rows():
     mass = np.random.default_rng(0).integers(1, 3, 150).astype(float)
     folds = kwis.make_folds(150, 5)
     choice = select_shrunk(context, weight, folds=folds, mass=mass)
-    assert kwis.cv_score(context, weight, choice.value, folds, mass=mass)[0] == pytest.approx(choice.score, rel=1e-9)
+    assert kwis.cv_score(context, weight, choice.value, folds, mass=mass)[0] == pytest.approx(
+        choice.score, rel=1e-9
+    )
     sample = kwis.WeightedSample(context=context, weight=weight, reward=np.ones(150), mass=mass)
-    assert kwis.KernelWIS().estimate(sample).bandwidth == kwis.select_bandwidth(context, weight, mass=mass).value
+    assert (
+        kwis.KernelWIS().estimate(sample).bandwidth == kwis.select_bandwidth(context, weight, mass=mass).value
+    )

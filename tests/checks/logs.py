@@ -15,8 +15,11 @@ def softmax(scores):
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def simulated(n=2000, seed=0, *, known="logged", misreport=None, users=None, sharpness=1.0, **columns) -> LoggedBandit:
-    """Three actions by a softmax of a number and a colour; ``misreport(distribution, x, colour)`` is what gets logged.
+def simulated(
+    n=2000, seed=0, *, known="logged", misreport=None, users=None, sharpness=1.0, **columns
+) -> LoggedBandit:
+    """Three actions by a softmax of a number and a colour; ``misreport(distribution, x, colour)`` is what
+    gets logged.
 
     ``known``: the propensity of the ``logged`` action, or the ``whole`` distribution. ``users``: how many.
     """

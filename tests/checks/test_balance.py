@@ -25,7 +25,9 @@ def test_differences_equal_their_slow_twin():
         for action in range(3):
             rows = (log.action == action).tolist()
             raw.append(abs(twin.standardised_difference(values.tolist(), [1.0] * 300, rows, mass)))
-            balanced.append(abs(twin.standardised_difference(values.tolist(), (1 / log.propensity).tolist(), rows, mass)))
+            balanced.append(
+                abs(twin.standardised_difference(values.tolist(), (1 / log.propensity).tolist(), rows, mass))
+            )
         assert found.before[j] == pytest.approx(max(raw), rel=1e-10)
         assert found.after[j] == pytest.approx(max(balanced), rel=1e-10)
         overall = abs(twin.standardised_difference(values.tolist(), weight.tolist(), [True] * 300, mass))
@@ -43,7 +45,12 @@ def test_right_propensities_balance_and_wrong_ones_do_not():
 
 def test_yes_or_no_is_one_feature_and_constants_are_none():
     rng = np.random.default_rng(0)
-    table = {"member": rng.random(200) < 0.3, "action": rng.integers(2, size=200), "reward": rng.random(200), "p": np.full(200, 0.5)}
+    table = {
+        "member": rng.random(200) < 0.3,
+        "action": rng.integers(2, size=200),
+        "reward": rng.random(200),
+        "p": np.full(200, 0.5),
+    }
     found = balance(kwis.read_log(table, propensity="p", context="member"))
     assert found.features == ("member = yes",)
     bare = balance(kwis.read_log(table, propensity="p", context=[]))

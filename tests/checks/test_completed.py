@@ -50,6 +50,8 @@ def test_an_action_that_no_row_took_is_completed_too():
 
 
 def test_clipped_propensities_are_found():
-    """Those of a softmax logger, cut off at 0.15; a worse completion that needed leeway found them in 8 of these 16 logs."""
+    """Those of a softmax logger, cut off at 0.15; a worse completion that needed leeway found them in 8 of
+    these 16 logs.
+    """
     world = World(all_regimes()["misreport/clipped, logged"], "tuning")
     assert sum(alarms_of(world, seed)[0]["alarm"] for seed in range(16)) >= 11

@@ -37,8 +37,12 @@ def test_means_shares_and_errors_are_those_of_the_period():
         mass, reward = log.row_weight[rows], log.reward[rows, 0]
         mean = np.average(reward, weights=mass)
         assert period.reward == pytest.approx(mean, rel=1e-12)
-        assert period.std_error == pytest.approx(math.sqrt(((mass * (reward - mean)) ** 2).sum()) / mass.sum(), rel=1e-10)
-        np.testing.assert_allclose(period.actions, np.bincount(log.action[rows], mass, minlength=3) / mass.sum(), rtol=1e-12)
+        assert period.std_error == pytest.approx(
+            math.sqrt(((mass * (reward - mean)) ** 2).sum()) / mass.sum(), rel=1e-10
+        )
+        np.testing.assert_allclose(
+            period.actions, np.bincount(log.action[rows], mass, minlength=3) / mass.sum(), rtol=1e-12
+        )
 
 
 def test_a_rise_of_the_reward_is_found_and_nothing_else():
@@ -53,9 +57,14 @@ def test_a_rise_of_the_reward_is_found_and_nothing_else():
 
 def test_new_actions_and_new_contexts_are_found():
     log = simulated(2000, time=np.arange(2000))
-    order = np.argsort(log["x"], kind="stable")  # contexts change with time, and the logger's actions with them
+    order = np.argsort(
+        log["x"], kind="stable"
+    )  # contexts change with time, and the logger's actions with them
     found = drift(simulated(2000, time=np.argsort(order)))
-    assert any("standard deviations higher" in sentence and "the mean of x" in sentence for sentence in found.findings)
+    assert any(
+        "standard deviations higher" in sentence and "the mean of x" in sentence
+        for sentence in found.findings
+    )
     assert any("of the actions" in sentence for sentence in found.findings)
     assert found.context_p_value < 1e-6
 
@@ -73,7 +82,9 @@ def test_loggers_come_before_time():
 
 @pytest.mark.parametrize("users", [None, 40, 200])
 def test_steady_logs_raise_few_alarms(users):
-    alarms = sum(bool(drift(simulated(400, seed, time=np.arange(400), users=users)).findings) for seed in range(60))
+    alarms = sum(
+        bool(drift(simulated(400, seed, time=np.arange(400), users=users)).findings) for seed in range(60)
+    )
     assert alarms <= 2
 
 

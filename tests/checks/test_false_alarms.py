@@ -1,4 +1,5 @@
-"""Right propensities are called wrong about 5 % of the time, on the logs that people have: randomised, greedy, grouped, thinned.
+"""Right propensities are called wrong about 5 % of the time, on the logs that people have: randomised,
+greedy, grouped, thinned.
 
 Small versions with enough logs to notice what was once wrong; the level itself is measured by the slow ones.
 """
@@ -27,18 +28,35 @@ def circumstances(rng, n):
 
 def read(chance, action, number, level, known, **columns):
     names = [f"b_{k}" for k in range(chance.shape[1])]
-    table = {"u": number[:, 0], "v": number[:, 1], "level": np.array(list("abcde"), dtype=object)[level], "action": action}
-    table |= {"reward": np.ones(len(action)), "p": chance[np.arange(len(action)), action], **dict(zip(names, chance.T, strict=True))}
+    table = {
+        "u": number[:, 0],
+        "v": number[:, 1],
+        "level": np.array(list("abcde"), dtype=object)[level],
+        "action": action,
+    }
+    table |= {
+        "reward": np.ones(len(action)),
+        "p": chance[np.arange(len(action)), action],
+        **dict(zip(names, chance.T, strict=True)),
+    }
     roles = {role: role for role in ("group", "row_weight") if role in columns}
     whole = {"propensity": names, "actions": range(chance.shape[1])}
-    return kwis.read_log(table | columns, context=["u", "v", "level"], **({"propensity": "p"} if known == "logged" else whole), **roles)
+    return kwis.read_log(
+        table | columns,
+        context=["u", "v", "level"],
+        **({"propensity": "p"} if known == "logged" else whole),
+        **roles,
+    )
 
 
 def policies(rng, number, actions, kinds):
     """Deterministic (``d``) and softmax (``s``) targets."""
     for place, kind in enumerate(kinds):
         scores = number @ rng.normal(size=(2, actions)) + rng.normal(size=actions)
-        yield f"{kind}{place}", np.eye(actions)[scores.argmax(axis=1)] if kind == "d" else softmax(0.8 * scores)
+        yield (
+            f"{kind}{place}",
+            np.eye(actions)[scores.argmax(axis=1)] if kind == "d" else softmax(0.8 * scores),
+        )
 
 
 def alarmed(log, targets):
@@ -63,7 +81,9 @@ def greedy(seed, n, epsilon, known, kinds="ds", actions=6):
     return alarmed(log, policies(rng, number, log.n_actions, kinds) if log.n_actions == actions else {})
 
 
-def soft(seed, n, known, kinds="s", actions=4, sharpness=1.5, least=0.01, users=None, sharing=0.0, thinned=False):
+def soft(
+    seed, n, known, kinds="s", actions=4, sharpness=1.5, least=0.01, users=None, sharing=0.0, thinned=False
+):
     rng = np.random.default_rng([seed, n, actions])
     group = np.arange(n) if users is None else np.repeat(np.arange(users), n // users)
     number, level = (values[group] for values in circumstances(rng, n))
@@ -77,7 +97,9 @@ def soft(seed, n, known, kinds="s", actions=4, sharpness=1.5, least=0.01, users=
         kept = click | (rng.random(n) < 0.1)
         columns["row_weight"] = np.where(click, 1.0, 10.0)[kept]
     log = read(chance[kept], action[kept], number[kept], level[kept], known, **columns)
-    return alarmed(log, {name: target[kept] for name, target in targets.items()} if log.n_actions == actions else {})
+    return alarmed(
+        log, {name: target[kept] for name, target in targets.items()} if log.n_actions == actions else {}
+    )
 
 
 REGIMES = {
@@ -93,7 +115,9 @@ REGIMES = {
     "three targets, logged only": lambda seed: soft(seed, 500, "logged", "sds", actions=3),
     "groups that share one draw": lambda seed: soft(seed, 600, "whole", users=60, sharing=1.0),
     "groups of independent draws": lambda seed: soft(seed, 600, "whole", users=120),
-    "groups that share some draws, logged only": lambda seed: soft(seed, 600, "logged", users=120, sharing=0.7),
+    "groups that share some draws, logged only": lambda seed: soft(
+        seed, 600, "logged", users=120, sharing=0.7
+    ),
     "thinned": lambda seed: soft(seed, 3000, "whole", thinned=True),
     "thinned, logged only": lambda seed: soft(seed, 3000, "logged", thinned=True),
 }
@@ -107,7 +131,9 @@ def test_few_of_a_few_right_logs_are_called_wrong(regime):
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES)
 def test_right_logs_are_called_wrong_five_percent_of_the_time(regime):
-    """At most 8 % beyond doubt; less than 2 % is no fault where only logged propensities are known, which are then given leeway."""
+    """At most 8 % beyond doubt; less than 2 % is no fault where only logged propensities are known, which are
+    then given leeway.
+    """
     alarms = sum(REGIMES[regime](1000 + seed) for seed in range(200))
     assert alarms <= binom.isf(0.002, 200, 0.055)
     if "logged only" not in regime:

@@ -54,7 +54,9 @@ def test_groups_that_share_draws_widen_the_null():
     sums = family.sums()
     for i, (s, r) in enumerate(family.pairs):
         own, rows = family.subjects[s].null, family.regions[r].rows.tolist()
-        expected = twin.grouped_moments(own.variance.tolist(), own.third.tolist(), rows, log.group.tolist(), 0.4)
+        expected = twin.grouped_moments(
+            own.variance.tolist(), own.third.tolist(), rows, log.group.tolist(), 0.4
+        )
         assert (sums.spread.variance[i], sums.spread.third[i]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -65,17 +67,25 @@ def test_sums_on_their_long_side_have_students_ratio_where_only_logged_propensit
     for i, (s, r) in enumerate(family.pairs):
         if family.subjects[s].kind == "action" and sums.score[i] * sums.spread.third[i] > 0:
             score = np.where(log.action == family.subjects[s].code, 1 / log.propensity, 0.0) - 1
-            assert sums.z()[i] == pytest.approx(twin.skew_corrected(score.tolist(), family.regions[r].rows.tolist()), rel=1e-8)
+            assert sums.z()[i] == pytest.approx(
+                twin.skew_corrected(score.tolist(), family.regions[r].rows.tolist()), rel=1e-8
+            )
             compared += 1
     assert compared >= 5
 
 
 def test_an_action_that_is_nearly_certain_and_always_taken_has_no_spread_of_its_own():
-    """Of 400 rows none took another action, as happens in 2 % of right logs; the sample says the sum cannot vary."""
+    """Of 400 rows none took another action, as happens in 2 % of right logs; the sample says the sum cannot
+    vary.
+    """
     rng = np.random.default_rng(0)
     log = simulated(500)
     sure = np.arange(500) < 400
-    log = replace(log, action=np.where(sure, 0, log.action), propensity=np.where(sure, rng.uniform(0.985, 0.995, 500), log.propensity))
+    log = replace(
+        log,
+        action=np.where(sure, 0, log.action),
+        propensity=np.where(sure, rng.uniform(0.985, 0.995, 500), log.propensity),
+    )
     regions = (*regions_of(log), Region(column="sure", label="sure", rows=sure))
     null = null_of(log)
     family = Family.of(subjects_of(log, (), null), regions, mass=None, group=None, shared=0.0)
@@ -85,19 +95,27 @@ def test_an_action_that_is_nearly_certain_and_always_taken_has_no_spread_of_its_
 
 
 @pytest.mark.parametrize(("known", "of_actions"), [("logged", 1.0), ("whole", 3.0)])
-def test_each_column_has_the_same_part_and_without_the_whole_distribution_each_kind_of_test(known, of_actions):
+def test_each_column_has_the_same_part_and_without_the_whole_distribution_each_kind_of_test(
+    known, of_actions
+):
     family, _ = family_of(simulated(2000, known=known))
     part = {}
     for rivals, (s, r) in zip(family.rivals, family.pairs, strict=True):
         key = family.subjects[s].kind, family.regions[r].column
         part[key] = part.get(key, 0.0) + 1 / rivals
-    expected = {(kind, column): one for kind, one in (("weight", 1.0), ("action", of_actions)) for column in (None, "x", "colour")}
+    expected = {
+        (kind, column): one
+        for kind, one in (("weight", 1.0), ("action", of_actions))
+        for column in (None, "x", "colour")
+    }
     expected |= {("confidence", None): 1.0} if known == "whole" else {}
     assert part == pytest.approx(expected)
     assert family.size == pytest.approx(sum(expected.values()))
 
 
-@pytest.mark.parametrize("options", [{"known": "whole"}, {"known": "logged"}, {"known": "whole", "users": 60}])
+@pytest.mark.parametrize(
+    "options", [{"known": "whole"}, {"known": "logged"}, {"known": "whole", "users": 60}]
+)
 def test_sums_over_redrawn_logs_equal_their_slow_twin(options):
     log = simulated(300, **options)
     family, null = family_of(log, shared=0.5 if "users" in options else 0.0)
@@ -125,7 +143,9 @@ def test_redrawn_logs_are_the_same_in_any_number_of_blocks_and_threads(monkeypat
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
-    family, _ = family_of(simulated(400, users=150, row_weight=np.random.default_rng(3).uniform(0.5, 2.0, 400)))
+    family, _ = family_of(
+        simulated(400, users=150, row_weight=np.random.default_rng(3).uniform(0.5, 2.0, 400))
+    )
     sums = family.sums()
     monkeypatch.setattr("kwis.checks.family._CELLS", 500)
     small = family.sums()
@@ -139,7 +159,9 @@ def test_p_values_are_ranks_among_redrawn_logs_and_bonferronis_beyond_them():
     assert adjusted(np.array([0.2]), smallest, 50)[0] == (1 + rank) / 1000
     assert adjusted(smallest[[4]], smallest, 50)[0] == 6 / 1000
     assert adjusted(np.array([1e-20]), smallest, 50)[0] == pytest.approx(5e-19)
-    assert adjusted(np.array([smallest[0] / 1.01]), smallest, 50)[0] == pytest.approx(min(0.001, 50 * smallest[0] / 1.01))
+    assert adjusted(np.array([smallest[0] / 1.01]), smallest, 50)[0] == pytest.approx(
+        min(0.001, 50 * smallest[0] / 1.01)
+    )
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0.0), (0.7, 0.49), (1.0, 1.0)])

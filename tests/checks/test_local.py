@@ -27,7 +27,9 @@ def test_mean_and_band_equal_their_slow_twin(report):
     sample = some_sample(25, mass=True)
     found = local_mean_weight(sample, "tilted", report, bandwidth=0.7)
     for i in range(25):
-        mean, error = twin.local_mean(sample.context.tolist(), sample.weight.tolist(), sample.mass.tolist(), 0.7, i)
+        mean, error = twin.local_mean(
+            sample.context.tolist(), sample.weight.tolist(), sample.mass.tolist(), 0.7, i
+        )
         assert found.mean[i] == pytest.approx(mean, rel=1e-10)
         assert (found.high[i] - found.mean[i]) / 1.959963984540054 == pytest.approx(error, rel=1e-9)
         assert found.high[i] - found.mean[i] == pytest.approx(found.mean[i] - found.low[i], rel=1e-9)
@@ -45,7 +47,9 @@ def test_copies_in_one_group_narrow_no_band(report):
 def test_it_is_what_kernel_wis_divides_by(report):
     sample = some_sample(30)
     found = local_mean_weight(sample, "tilted", report, bandwidth=0.9)
-    np.testing.assert_allclose(found.mean, kwis.kernel_mean(sample.weight, sample.context, bandwidth=0.9), rtol=1e-10)
+    np.testing.assert_allclose(
+        found.mean, kwis.kernel_mean(sample.weight, sample.context, bandwidth=0.9), rtol=1e-10
+    )
 
 
 def test_an_infinite_bandwidth_is_the_mean_weight_everywhere(report):
@@ -58,7 +62,9 @@ def test_an_infinite_bandwidth_is_the_mean_weight_everywhere(report):
 def test_a_large_log_is_mapped_on_a_seeded_subset(report, monkeypatch):
     monkeypatch.setattr("kwis.checks.local_map._PAIRS", 4000)
     sample = some_sample(200)
-    found, again, other = (local_mean_weight(sample, "tilted", report, bandwidth=1.0, rng=seed) for seed in (1, 1, 2))
+    found, again, other = (
+        local_mean_weight(sample, "tilted", report, bandwidth=1.0, rng=seed) for seed in (1, 1, 2)
+    )
     assert found.rows.size == 20
     np.testing.assert_array_equal(found.rows, again.rows)
     assert (found.rows != other.rows).any()

@@ -1,4 +1,6 @@
-"""Every diagnostic answers on logs that are small, flat or lopsided; finite numbers or nan, never an error or a warning."""
+"""Every diagnostic answers on logs that are small, flat or lopsided; finite numbers or nan, never an error or
+a warning.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,23 @@ def odd_logs(draw):
     n, actions = draw(st.integers(1, 80)), draw(st.integers(2, 4))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     columns = {
-        "x": draw(st.sampled_from([np.zeros(n), rng.normal(size=n), np.where(rng.random(n) < 0.5, np.nan, 1.0), np.full(n, np.nan)])),
-        "kind": np.resize(np.array(draw(st.sampled_from([["a"], ["a", "b"], [None, "a"], [f"id{i}" for i in range(n)]])), dtype=object), n),
+        "x": draw(
+            st.sampled_from(
+                [
+                    np.zeros(n),
+                    rng.normal(size=n),
+                    np.where(rng.random(n) < 0.5, np.nan, 1.0),
+                    np.full(n, np.nan),
+                ]
+            )
+        ),
+        "kind": np.resize(
+            np.array(
+                draw(st.sampled_from([["a"], ["a", "b"], [None, "a"], [f"id{i}" for i in range(n)]])),
+                dtype=object,
+            ),
+            n,
+        ),
         "action": rng.integers(actions, size=n),
         "reward": draw(st.sampled_from([np.zeros(n), rng.normal(size=n), np.full(n, 1e100)])),
         "p": draw(st.sampled_from([np.ones(n), np.full(n, 1 / actions), rng.uniform(1e-9, 1, n)])),
@@ -53,12 +70,20 @@ def odd_logs(draw):
     }
     roles = draw(
         st.fixed_dictionaries(
-            {}, optional={"time": st.just("when"), "group": st.just("user"), "row_weight": st.just("stands_for"), "logger": st.just("who")}
+            {},
+            optional={
+                "time": st.just("when"),
+                "group": st.just("user"),
+                "row_weight": st.just("stands_for"),
+                "logger": st.just("who"),
+            },
         )
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kwis.KwisWarning)
-        return kwis.read_log(columns, propensity="p", context=["x", "kind"], actions=list(range(actions)), **roles)
+        return kwis.read_log(
+            columns, propensity="p", context=["x", "kind"], actions=list(range(actions)), **roles
+        )
 
 
 @given(log=odd_logs())
@@ -74,7 +99,12 @@ def test_odd_logs_are_answered(log):
 def test_many_actions_are_fine():
     rng = np.random.default_rng(0)
     n = 2000
-    table = {"x": rng.normal(size=n), "action": rng.integers(100, size=n), "reward": rng.random(n), "p": np.full(n, 0.01)}
+    table = {
+        "x": rng.normal(size=n),
+        "action": rng.integers(100, size=n),
+        "reward": rng.random(n),
+        "p": np.full(n, 0.01),
+    }
     report, found, _ = all_of(kwis.read_log(table, propensity="p", context="x"), np.full((n, 100), 0.01))
     assert report.p_value > 0.01
     assert found.weights.effective_n == pytest.approx(n)

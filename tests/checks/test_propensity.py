@@ -1,4 +1,6 @@
-"""Are the propensities right? Where they are not it says where, and right ones are called wrong 5 % of the time."""
+"""Are the propensities right? Where they are not it says where, and right ones are called wrong 5 % of the
+time.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ def test_two_wrong_places_are_both_found():
     assert len(report.regions) > 1
     rest = [region.removeprefix("the rest of ") for region in report.regions[1:]]
     assert all(region.startswith("x from") or region == "colour = blue" for region in rest)
-    assert rest != list(report.regions[1:])  # what is left of a place without the red rows is not the place itself
+    assert rest != list(
+        report.regions[1:]
+    )  # what is left of a place without the red rows is not the place itself
 
 
 def test_extreme_and_timid_distributions_are_recognised():
@@ -160,14 +164,20 @@ def test_huge_weights_stay_finite():
     log = simulated(500, sharpness=1.0)
     spiked = replace(log, propensity=np.where(np.arange(500) < 3, 1e-200, log.propensity))
     report = reported(spiked)
-    assert all(np.isfinite([test.mean, test.low, test.high, test.z, test.p_value]).all() for test in report.tests)
+    assert all(
+        np.isfinite([test.mean, test.low, test.high, test.z, test.p_value]).all() for test in report.tests
+    )
 
 
 def test_few_rows_are_not_tested():
     report = reported(simulated(200).take(np.arange(20)))
     assert (report.p_value, report.tests) == (1.0, ())
-    assert report.verdict == Verdict(level="with care", reasons=("propensities could not be tested (20 rows)",))
-    assert report.notes == ("propensities could not be tested: too few rows or groups, or nothing was left to chance",)
+    assert report.verdict == Verdict(
+        level="with care", reasons=("propensities could not be tested (20 rows)",)
+    )
+    assert report.notes == (
+        "propensities could not be tested: too few rows or groups, or nothing was left to chance",
+    )
 
 
 def test_few_groups_are_not_tested_and_not_trusted_either():
@@ -188,7 +198,9 @@ def test_wide_logs_are_tested_within_bounds_and_say_what_is_left_out():
     log = kwis.read_log(table, propensity="p", context=[f"f{j}" for j in range(200)])
     report = reported(log, one=np.tile([0.7, 0.3], (n, 1)))
     assert len(report.tests) == MOST_TESTS
-    assert report.notes == ("propensities were not tested by `f67`, `f68`, `f69`, `f70`, `f71`, ..., as 400 tests are enough",)
+    assert report.notes == (
+        "propensities were not tested by `f67`, `f68`, `f69`, `f70`, `f71`, ..., as 400 tests are enough",
+    )
 
 
 def test_signs_that_are_no_matter_of_chance_lower_the_verdict():
@@ -219,7 +231,13 @@ def test_a_policy_that_rows_of_a_user_share_raises_no_more_alarms():
         rng = np.random.default_rng(seed)
         user = rng.integers(150, size=1200)
         action = rng.integers(2, size=150)[user]
-        table = {"x": rng.normal(size=150)[user], "user": user, "action": action, "reward": rng.random(1200), "p": np.full(1200, 0.5)}
+        table = {
+            "x": rng.normal(size=150)[user],
+            "user": user,
+            "action": action,
+            "reward": rng.random(1200),
+            "p": np.full(1200, 0.5),
+        }
         log = kwis.read_log(table, propensity="p", context="x", group="user")
         alarms += reported(log, one=np.tile([0.8, 0.2], (1200, 1))).wrong
     assert alarms <= binom.isf(0.001, 40, 0.05)
@@ -245,12 +263,23 @@ def of_many_actions(n, seeds, known):
         x = rng.normal(size=(n, 3))
         logger, target = 0.9 * softmax(0.7 * x @ slopes[0]) + 0.02, softmax(x @ slopes[1])
         action = (rng.random(n)[:, None] > logger.cumsum(axis=1)[:, :-1]).sum(axis=1)
-        table = {"x": x, "action": action, "reward": rng.random(n), "p": logger[np.arange(n), action], "b": logger}
-        yield kwis.read_log(table, propensity="p" if known == "logged" else "b", context="x"), {"target": target}
+        table = {
+            "x": x,
+            "action": action,
+            "reward": rng.random(n),
+            "p": logger[np.arange(n), action],
+            "b": logger,
+        }
+        yield (
+            kwis.read_log(table, propensity="p" if known == "logged" else "b", context="x"),
+            {"target": target},
+        )
 
 
 def test_few_of_a_few_right_logs_are_called_wrong():
-    alarms = false_alarms(of_sample_log(1500, range(8))) + false_alarms(of_many_actions(1500, range(8), "whole"))
+    alarms = false_alarms(of_sample_log(1500, range(8))) + false_alarms(
+        of_many_actions(1500, range(8), "whole")
+    )
     assert alarms <= binom.isf(0.001, 16, 0.05)
 
 
@@ -260,7 +289,9 @@ def test_few_of_a_few_right_logs_are_called_wrong():
     [
         pytest.param(lambda: of_sample_log(4000, range(1000, 1200)), id="sample log"),
         pytest.param(lambda: of_many_actions(2000, range(200), "logged"), id="many actions"),
-        pytest.param(lambda: of_many_actions(2000, range(200), "whole"), id="many actions, whole distribution"),
+        pytest.param(
+            lambda: of_many_actions(2000, range(200), "whole"), id="many actions, whole distribution"
+        ),
     ],
 )
 def test_right_propensities_are_called_wrong_five_percent_of_the_time(logs):

@@ -50,7 +50,9 @@ def test_small_regions_are_left_out():
     rare = np.where(np.arange(400) < 30, "rare", np.where(np.arange(400) < 200, "one", "two")).astype(object)
     assert labels(log_of(kind=rare))[1:] == ["kind = one", "kind = two"]
     assert len(labels(log_of(many=np.array([f"v{i % 100}" for i in range(400)], dtype=object)))) == 1
-    assert labels(log_of(10_000, kind=np.where(np.arange(10_000) < 90, "rare", "rest").astype(object)))[1:] == ["kind = rest"]
+    assert labels(log_of(10_000, kind=np.where(np.arange(10_000) < 90, "rare", "rest").astype(object)))[
+        1:
+    ] == ["kind = rest"]
 
 
 def test_loggers_and_periods_count_as_regions():
@@ -66,7 +68,10 @@ def test_loggers_and_periods_count_as_regions():
 
 
 def test_actions_and_rewards_do_not_matter():
-    one, other = simulated(500, seed=1), simulated(500, seed=1, reward=np.zeros(500), action=np.resize([0, 1, 2], 500))
+    one, other = (
+        simulated(500, seed=1),
+        simulated(500, seed=1, reward=np.zeros(500), action=np.resize([0, 1, 2], 500)),
+    )
     for a, b in zip(regions_of(one), regions_of(other), strict=True):
         assert a.label == b.label
         np.testing.assert_array_equal(a.rows, b.rows)

@@ -52,7 +52,12 @@ def tail_of(kind, n, k, target, whole, seed):
     scores = x @ rng.normal(size=(2, k))
     new = softmax(2 * scores) if target == "softmax" else np.eye(k)[scores.argmax(axis=1)]
     action = drawn(chances, rng)
-    columns = {"x": x, "action": action, "reward": rng.random(n), "p": chances if whole else chances[np.arange(n), action]}
+    columns = {
+        "x": x,
+        "action": action,
+        "reward": rng.random(n),
+        "p": chances if whole else chances[np.arange(n), action],
+    }
     log = kwis.read_log(columns, context="x", propensity="p", actions=list(range(k)))
     (policy,) = resolve_targets(log, new)
     sample = weigh(log, policy)
@@ -114,7 +119,9 @@ def test_rounding_hides_no_heavy_tail():
 
 def test_rows_that_crowd_below_the_largest_weight_bound_the_shape():
     rng = np.random.default_rng(2)
-    weight = np.concatenate([np.minimum(rng.pareto(1, 2_000), 400 + rng.random(2_000)), rng.uniform(900, 1_000, 20)])
+    weight = np.concatenate(
+        [np.minimum(rng.pareto(1, 2_000), 400 + rng.random(2_000)), rng.uniform(900, 1_000, 20)]
+    )
     # 1 - 2^(-1/k) to the power of the number of rows above half of the largest is 1 %.
     crowd = int((weight >= weight.max() / 2).sum()) - 1
     assert (1 - 2 ** (-1 / pareto_k(weight))) ** crowd == pytest.approx(0.01)

@@ -25,7 +25,10 @@ def policies(world: World, seed: int, learners=tuple(LEARNERS)):
 
 
 def levels(log, found, predicted):
-    return {name: training_check(log, resolve_target(log, shares, name), 0, predicted).verdict.level for name, shares in found.items()}
+    return {
+        name: training_check(log, resolve_target(log, shares, name), 0, predicted).verdict.level
+        for name, shares in found.items()
+    }
 
 
 def test_it_equals_its_slow_twin():
@@ -37,7 +40,12 @@ def test_it_equals_its_slow_twin():
         m = len(one) // 60
         found = training_check(one, resolve_target(one, np.tile(shares, (m, 1))), 0, np.tile(predicted, m))
         twin = training_figures(
-            one.features().tolist(), one.action, one.reward[:, 0], np.tile(predicted, m), np.tile(shares, (m, 1)), together_of(one)
+            one.features().tolist(),
+            one.action,
+            one.reward[:, 0],
+            np.tile(predicted, m),
+            np.tile(shares, (m, 1)),
+            together_of(one),
         )
         if m == 1:
             assert (found.z, found.pull) == pytest.approx(twin, rel=1e-9)
@@ -54,7 +62,9 @@ def test_copies_of_rows_make_no_policy_guiltier():
     assert abs(thrice.z) < abs(once.z) + 1
 
 
-@pytest.mark.parametrize("world", [World(n=600, actions=2, binary=True), World(n=800, actions=4, greedy_logger=True)])
+@pytest.mark.parametrize(
+    "world", [World(n=600, actions=2, binary=True), World(n=800, actions=4, greedy_logger=True)]
+)
 def test_a_policy_trained_on_its_own_log_is_seen_and_others_are_left_alone(world):
     log, guilty, innocent = policies(world, 1, ("boosted",))
     predicted = kwis.predict_rewards(log).logged
@@ -68,7 +78,9 @@ def test_a_target_known_at_logged_actions_only_is_checked_too():
     log, guilty, innocent = policies(World(n=1000), 2, ("boosted",))
     for shares, verdict in ((guilty["boosted"], "do not trust"), (innocent["boosted"], "trust")):
         logged = shares[np.arange(log.n), log.action]
-        target = resolve_target(log, 0.98 * logged + 0.01, "p")  # no choice, so that it is read as a probability
+        target = resolve_target(
+            log, 0.98 * logged + 0.01, "p"
+        )  # no choice, so that it is read as a probability
         assert target.distribution is None
         assert training_check(log, target).verdict.level == verdict
 
@@ -111,11 +123,18 @@ def test_both_the_test_and_the_size_count(z, pull, level):
 
 def test_an_answer_about_a_policy_trained_on_its_own_log_is_not_to_be_trusted():
     log, guilty, innocent = policies(World(n=800), 5, ("boosted",))
-    answer = kwis.evaluate(log, {"own": guilty["boosted"], "other": innocent["boosted"]}, by=["x3"], repair="never")
+    answer = kwis.evaluate(
+        log, {"own": guilty["boosted"], "other": innocent["boosted"]}, by=["x3"], repair="never"
+    )
     assert answer.recommended["own"].row.verdict.level == "do not trust"
     assert answer.recommended["other"].row.verdict.level != "do not trust"
     assert "own seems to have learnt from these very rows" in str(answer).replace("\n      ", " ")
-    assert {row.verdict.level for segment in answer.segments[0].segments for row in segment.rows if row.target == "own"} == {"do not trust"}
+    assert {
+        row.verdict.level
+        for segment in answer.segments[0].segments
+        for row in segment.rows
+        if row.target == "own"
+    } == {"do not trust"}
     assert {one.target for one in answer.training} == {"own", "other"}
 
 

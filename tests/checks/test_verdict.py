@@ -25,7 +25,9 @@ from kwis.policy.target import resolve_target
 from tests.checks.logs import simulated
 from tests.estimators.catalogue import some_sample
 
-SOUND = replace(weight_diagnostics(some_sample(30)), n=1000, effective_n=800.0, largest_share=0.01, pareto_k=0.3)
+SOUND = replace(
+    weight_diagnostics(some_sample(30)), n=1000, effective_n=800.0, largest_share=0.01, pareto_k=0.3
+)
 NO_SIGNS = PropensityCheck(findings=(), reliability=None, fit_p_value=None)
 
 
@@ -42,12 +44,18 @@ NO_SIGNS = PropensityCheck(findings=(), reliability=None, fit_p_value=None)
         (
             {"pareto_k": 0.71},
             "with care",
-            "the largest weights have a heavy tail (Pareto k 0.71), so that errors may be larger than intervals say",
+            (
+                "the largest weights have a heavy tail (Pareto k 0.71), so that errors may be larger than "
+                "intervals say"
+            ),
         ),
         (
             {"pareto_k": 1.01},
             "do not trust",
-            "the largest weights have a heavy tail (Pareto k 1.01), so that errors may be larger than intervals say",
+            (
+                "the largest weights have a heavy tail (Pareto k 1.01), so that errors may be larger than "
+                "intervals say"
+            ),
         ),
         ({"pareto_k": math.nan}, "trust", None),
         ({"zero_share": 0.99}, "trust", None),
@@ -59,12 +67,16 @@ def test_weights_are_judged_by_the_table(change, level, words):
     assert found.reasons == (() if words is None else (words,))
 
 
-@pytest.mark.parametrize(("beyond", "level"), [(0.0, "trust"), (None, "trust"), (0.002, "with care"), (0.06, "do not trust")])
+@pytest.mark.parametrize(
+    ("beyond", "level"), [(0.0, "trust"), (None, "trust"), (0.002, "with care"), (0.06, "do not trust")]
+)
 def test_actions_the_log_knows_nothing_about_count(beyond, level):
     found = verdict(SOUND, Support(never_logged=(), beyond=beyond, rows=0))
     assert found.level == level
     if level != "trust":
-        assert found.reasons == (f"{beyond:.1%} of the target's decisions are actions that the log says nothing about",)
+        assert found.reasons == (
+            f"{beyond:.1%} of the target's decisions are actions that the log says nothing about",
+        )
 
 
 def failure(mean, n):
@@ -86,7 +98,8 @@ def test_failed_propensities_cost_trust_by_how_much_they_misplace():
     mild = propensity_verdict([failure(1.5, 150)], NO_SIGNS, 1000, estimated=False)
     assert mild.level == "with care"
     sentence = (
-        "propensities are wrong; country = BR: 'push' was taken 1.50 times as often as its propensities say, 95 % 1.40 to 1.60, 150 rows"
+        "propensities are wrong; country = BR: 'push' was taken 1.50 times as often as its propensities say, "
+        "95 % 1.40 to 1.60, 150 rows"
     )
     assert mild.reasons == (sentence,)
     assert propensity_verdict([failure(1.5, 250)], NO_SIGNS, 1000, estimated=False).level == "do not trust"
@@ -100,8 +113,14 @@ def test_serious_signs_count_and_others_do_not():
     known = Finding(kind="constant", serious=False, sentence="fine")
     rounded = Finding(kind="rounded", serious=True, sentence="rounded")
     certain = Finding(kind="deterministic", serious=True, sentence="nothing left to chance")
-    for findings, level in (((known,), "trust"), ((known, rounded), "with care"), ((rounded, certain), "do not trust")):
-        assert propensity_verdict([], replace(NO_SIGNS, findings=findings), 100, estimated=False).level == level
+    for findings, level in (
+        ((known,), "trust"),
+        ((known, rounded), "with care"),
+        ((rounded, certain), "do not trust"),
+    ):
+        assert (
+            propensity_verdict([], replace(NO_SIGNS, findings=findings), 100, estimated=False).level == level
+        )
 
 
 def test_the_worst_comes_first_and_all_reasons_are_kept():
@@ -109,7 +128,11 @@ def test_the_worst_comes_first_and_all_reasons_are_kept():
     assert found.level == "do not trust"
     assert found.reasons[0].startswith("the largest weights")
     assert found.reasons[1].startswith("only 150 effective rows")
-    joined = combine(Verdict(level="with care", reasons=("a",)), Verdict(level="trust"), Verdict(level="with care", reasons=("b",)))
+    joined = combine(
+        Verdict(level="with care", reasons=("a",)),
+        Verdict(level="trust"),
+        Verdict(level="with care", reasons=("b",)),
+    )
     assert joined == Verdict(level="with care", reasons=("a", "b"))
 
 

@@ -27,7 +27,9 @@ def test_the_numbers_are_those_of_their_definitions():
     found = weight_diagnostics(sample)
     loads = sample.weight * sample.mass
     assert found.n == 40
-    assert found.effective_n == pytest.approx(effective_size(sample.weight.tolist(), sample.mass.tolist()), rel=1e-12)
+    assert found.effective_n == pytest.approx(
+        effective_size(sample.weight.tolist(), sample.mass.tolist()), rel=1e-12
+    )
     assert found.largest_share == pytest.approx(loads.max() / loads.sum(), rel=1e-12)
     assert found.zero_share == pytest.approx(sample.mass[1] / sample.mass.sum(), rel=1e-12)
     assert found.mean == pytest.approx(loads.sum() / sample.mass.sum(), rel=1e-12)
@@ -67,7 +69,9 @@ def test_influential_rows_are_those_that_move_wis():
     found = weight_diagnostics(sample, most=3).influential
     assert len(found) == 3
     everyone = kwis.WIS().estimate(sample).value
-    moves = [everyone - kwis.WIS().estimate(sample.take(np.delete(np.arange(30), i))).value for i in range(30)]
+    moves = [
+        everyone - kwis.WIS().estimate(sample.take(np.delete(np.arange(30), i))).value for i in range(30)
+    ]
     assert found[0].row == int(np.argmax(np.abs(moves)))
     for row in found:
         assert row.weight == sample.weight[row.row]
@@ -95,7 +99,9 @@ def test_all_weights_zero_and_all_weights_one_are_fine():
 def test_huge_weights_stay_finite():
     rng = np.random.default_rng(0)
     found = weight_diagnostics(sample_of(rng.uniform(0.5, 1.5, 60) * np.resize([1e300, 1.0, 1e-300], 60)))
-    assert np.isfinite([found.effective_n, found.largest_share, found.mean, found.std_error, found.pareto_k]).all()
+    assert np.isfinite(
+        [found.effective_n, found.largest_share, found.mean, found.std_error, found.pareto_k]
+    ).all()
 
 
 @pytest.mark.parametrize("n", [30, 200, 3000])
@@ -135,7 +141,12 @@ def test_large_weights_that_were_not_drawn_count_in_what_is_expected(thinned):
     action[:5] = 1  # so that both are actions of the log
     mass = rng.integers(1, 9, n).astype(float)
     columns = {"x": rng.normal(size=n), "action": action, "reward": rng.normal(size=n), "m": mass}
-    columns |= {"p_0": np.full(n, 1 - rare), "p_1": np.full(n, rare), "q_0": np.full(n, 0.7), "q_1": np.full(n, 0.3)}
+    columns |= {
+        "p_0": np.full(n, 1 - rare),
+        "p_1": np.full(n, rare),
+        "q_0": np.full(n, 0.7),
+        "q_1": np.full(n, 0.3),
+    }
     roles = {"row_weight": "m"} if thinned else {}
     log = kwis.read_log(columns, reward="reward", propensity="p", context=["x"], **roles)
     target = resolve_targets(log, "q")[0]
@@ -146,8 +157,12 @@ def test_large_weights_that_were_not_drawn_count_in_what_is_expected(thinned):
 
 
 def test_a_log_that_lacks_its_largest_weights_is_not_to_be_trusted():
-    found = weight_diagnostics(kwis.WeightedSample(context=np.zeros((900, 1)), weight=np.ones(900), reward=np.arange(900.0)))
+    found = weight_diagnostics(
+        kwis.WeightedSample(context=np.zeros((900, 1)), weight=np.ones(900), reward=np.arange(900.0))
+    )
     assert verdict(found).level == "trust"
     lacking = verdict(replace(found, expected_effective_n=31.4))
     assert lacking.level == "do not trust"
-    assert lacking.reasons == ("rare weights larger than any logged would leave only 31 effective rows, fewer than 50",)
+    assert lacking.reasons == (
+        "rare weights larger than any logged would leave only 31 effective rows, fewer than 50",
+    )

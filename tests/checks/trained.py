@@ -1,11 +1,17 @@
-"""Logs and policies for the check of training: policies that learnt from the very log, from another one, or from none."""
+"""Logs and policies for the check of training: policies that learnt from the very log, from another one, or
+from none.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 import kwis
 
@@ -23,7 +29,9 @@ class World:
     def draw(self, rng: np.random.Generator):
         context = np.column_stack([rng.uniform(-1, 1, (self.n, 3)), rng.integers(0, 4, self.n)])
         value = self.value(context)
-        scores = np.stack([np.sin(2 * context[:, 0] + k) + 0.4 * (context[:, 3] == k) for k in range(self.actions)], axis=1)
+        scores = np.stack(
+            [np.sin(2 * context[:, 0] + k) + 0.4 * (context[:, 3] == k) for k in range(self.actions)], axis=1
+        )
         if self.greedy_logger:
             chance = np.full((self.n, self.actions), 0.3 / self.actions)
             chance[np.arange(self.n), scores.argmax(axis=1)] += 0.7
@@ -34,12 +42,19 @@ class World:
         if self.binary:
             reward = (rng.random(self.n) < mean).astype(float)
         else:
-            reward = mean * rng.exponential(size=self.n) if self.skewed else mean + 0.5 * rng.standard_normal(self.n)
+            reward = (
+                mean * rng.exponential(size=self.n)
+                if self.skewed
+                else mean + 0.5 * rng.standard_normal(self.n)
+            )
         return context, action, reward, chance
 
     def value(self, context):
         """``(n, K)`` mean rewards, between 0 and 1."""
-        steps = [0.15 * (context[:, k % 3] > 0.2) + 0.1 * (context[:, 3] == k) + 0.1 * context[:, (k + 1) % 3] for k in range(self.actions)]
+        steps = [
+            0.15 * (context[:, k % 3] > 0.2) + 0.1 * (context[:, 3] == k) + 0.1 * context[:, (k + 1) % 3]
+            for k in range(self.actions)
+        ]
         return 0.3 + np.stack(steps, axis=1)
 
 
@@ -56,13 +71,17 @@ def _design(context, action, actions):
 
 def _regressed(model, context, action, reward, actions):
     model.fit(_design(context, action, actions), reward)
-    return lambda at: np.stack([model.predict(_design(at, np.full(len(at), k), actions)) for k in range(actions)], axis=1)
+    return lambda at: np.stack(
+        [model.predict(_design(at, np.full(len(at), k), actions)) for k in range(actions)], axis=1
+    )
 
 
 def _classified(context, action, reward, actions):
     """Chance of a reward above the median, one model per action."""
     good = reward > np.median(reward) if np.unique(reward).size > 2 else reward > 0
-    models = [HistGradientBoostingClassifier().fit(context[action == k], good[action == k]) for k in range(actions)]
+    models = [
+        HistGradientBoostingClassifier().fit(context[action == k], good[action == k]) for k in range(actions)
+    ]
     return lambda at: np.stack([model.predict_proba(at)[:, 1] for model in models], axis=1)
 
 

@@ -23,7 +23,11 @@ QUICK = ("--context", "age,country", "--estimator", "wis,normalised-kernel-wis")
 
 @pytest.fixture(scope="module")
 def answer() -> kwis.Evaluation:
-    table = {name: values for name, values in columns().items() if name in ("action", "reward", "propensity", "age", "country", "p_new")}
+    table = {
+        name: values
+        for name, values in columns().items()
+        if name in ("action", "reward", "propensity", "age", "country", "p_new")
+    }
     log = kwis.read_log(table, propensity="propensity", context=["age", "country"])
     return kwis.evaluate(log, "p_new", estimators=["wis", "normalised-kernel-wis"])
 
@@ -60,13 +64,17 @@ def test_files_are_written_and_replaced_whole(run: Run, log: Path, tmp_path: Pat
     plain.write_text('{"schema": "kwis-evaluation/1"}')
     ended = run("evaluate", log, *QUICK, "--target", "p_new", "--report", report, "--json-file", plain)
     assert ended.code == 0
-    assert report.read_text().startswith("<!DOCTYPE html>") or report.read_text().startswith("<!doctype html>")
+    assert report.read_text().startswith("<!DOCTYPE html>") or report.read_text().startswith(
+        "<!doctype html>"
+    )
     assert json.loads(plain.read_text())["rows"]
     assert f"Report: {report}" in ended.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.json", "log.csv", "report.html"]
 
 
-def test_every_source_and_every_form_of_a_target_gives_the_same_answer(run: Run, table: dict[str, list[Any]], tmp_path: Path) -> None:
+def test_every_source_and_every_form_of_a_target_gives_the_same_answer(
+    run: Run, table: dict[str, list[Any]], tmp_path: Path
+) -> None:
     import duckdb
 
     parquet = write_parquet(tmp_path / "log.parquet", table)
@@ -85,15 +93,33 @@ def test_every_source_and_every_form_of_a_target_gives_the_same_answer(run: Run,
         run("evaluate", parquet, *common, "-t", "p_new", "--query", "SELECT * FROM log"),
     ]
     assert [ended.code for ended in answers] == [0] * len(answers)
-    values = [[(row["target"], row["estimate"]["value"]) for row in json.loads(ended.out)["rows"]] for ended in answers]
+    values = [
+        [(row["target"], row["estimate"]["value"]) for row in json.loads(ended.out)["rows"]]
+        for ended in answers
+    ]
     for value in values[1:]:
         assert [name for name, _ in value] == ["logging policy", "p_new"]
-        assert [number for _, number in value] == pytest.approx([number for _, number in values[0]], abs=1e-12)
+        assert [number for _, number in value] == pytest.approx(
+            [number for _, number in values[0]], abs=1e-12
+        )
 
 
 def test_every_role_reaches_the_log(run: Run, log: Path) -> None:
-    roles = ("--group", "user", "--time", "day", "--row-weight", "weight", "--categorical", "age", "--actions", "banner,email,push,fax")
-    ended = run("evaluate", log, "--context", "age", "--context", "country", *roles, "-t", "p_new", "-e", "wis")
+    roles = (
+        "--group",
+        "user",
+        "--time",
+        "day",
+        "--row-weight",
+        "weight",
+        "--categorical",
+        "age",
+        "--actions",
+        "banner,email,push,fax",
+    )
+    ended = run(
+        "evaluate", log, "--context", "age", "--context", "country", *roles, "-t", "p_new", "-e", "wis"
+    )
     assert ended.code == 0
     assert "4 actions (banner, email, push, fax)" in ended.out
     assert re.search(r"also +row_weight, group, time", ended.out)
@@ -102,7 +128,9 @@ def test_every_role_reaches_the_log(run: Run, log: Path) -> None:
 def test_propensities_are_estimated_on_request_or_if_there_are_none(
     run: Run, log: Path, table: dict[str, list[Any]], tmp_path: Path
 ) -> None:
-    without = write_csv(tmp_path / "without.csv", {name: values for name, values in table.items() if name != "propensity"})
+    without = write_csv(
+        tmp_path / "without.csv", {name: values for name, values in table.items() if name != "propensity"}
+    )
     for path, options in ((log, ("--estimate-propensity",)), (without, ())):
         ended = run("evaluate", path, "--context", "age,country", "-t", "p_new", "-e", "wis", *options)
         assert ended.code == 0
@@ -132,7 +160,10 @@ def test_a_gate_decides_the_exit_code(run: Run, log: Path) -> None:
 
 def test_a_gate_can_ask_for_a_verdict(run: Run, tmp_path: Path) -> None:
     wrong = columns(600)
-    wrong["propensity"] = [min(1.0, p * (1.8 if c == "BR" else 1.0)) for p, c in zip(wrong["propensity"], wrong["country"], strict=True)]
+    wrong["propensity"] = [
+        min(1.0, p * (1.8 if c == "BR" else 1.0))
+        for p, c in zip(wrong["propensity"], wrong["country"], strict=True)
+    ]
     path = write_csv(tmp_path / "log.csv", wrong)
     common = ("evaluate", path, "--context", "age,country", "-t", "p_new", "-e", "wis")
     ended = run(*common, "--require", "trust")
@@ -141,7 +172,9 @@ def test_a_gate_can_ask_for_a_verdict(run: Run, tmp_path: Path) -> None:
     ended = run("check", path, "--context", "age,country", "--require", "trust")
     assert ended.code == 1
     assert "country = BR" in ended.out
-    assert re.fullmatch(r"gate failed: verdict on the propensities is '(with care|do not trust)'\n", ended.err)
+    assert re.fullmatch(
+        r"gate failed: verdict on the propensities is '(with care|do not trust)'\n", ended.err
+    )
 
 
 def test_no_gate_opens_for_an_estimate_that_is_not_to_be_trusted(run: Run, tmp_path: Path) -> None:
@@ -161,7 +194,9 @@ def test_no_gate_opens_for_an_estimate_that_is_not_to_be_trusted(run: Run, tmp_p
 
 
 def test_check_passes_right_propensities(run: Run, log: Path) -> None:
-    ended = run("check", log, "--context", "age,country", "--propensity", "b", "-t", "p_new", "--require", "trust")
+    ended = run(
+        "check", log, "--context", "age,country", "--propensity", "b", "-t", "p_new", "--require", "trust"
+    )
     assert (ended.code, ended.err) == (0, "")
     assert "Propensities: trust" in ended.out
     assert "expected calibration error" in ended.out
@@ -178,7 +213,9 @@ def test_compare_ranks_and_shows_every_pair(run: Run, log: Path) -> None:
         assert pair in ended.out or " − ".join(reversed(pair.split(" − "))) in ended.out
     ranking = json.loads(run(*common, "--json").out)["rankings"][0]
     for place in ranking["places"]:
-        gated = run(*common, "--require-best", place["target"]) if place["target"] != "logging policy" else None
+        gated = (
+            run(*common, "--require-best", place["target"]) if place["target"] != "logging policy" else None
+        )
         if gated is not None:
             assert gated.code == (0 if place["worst"] == 1 else 1)
     ended = run(*common, "--require-best", "C")
@@ -218,11 +255,16 @@ def test_every_command_explains_itself_with_examples(run: Run) -> None:
 
 
 def python(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False, **settings)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False, **settings
+    )
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys; from kwis.cli.main import main; main(['evaluate', '--help']); print(*sorted(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys; from kwis.cli.main import main; main(['evaluate', '--help']); "
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
     loaded = python("-c", code).stderr.split()
     assert "typer" in loaded
     assert not {"numpy", "scipy", "numba", "sklearn", "duckdb", "pandas", "polars", "pyarrow"} & set(loaded)
@@ -231,14 +273,28 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_module_runs_and_passes_its_exit_code_on(tmp_path: Path) -> None:
     ended = python("-m", "kwis", "evaluate", str(tmp_path / "nowhere.csv"), "--target", "p_new")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.splitlines()[-1].startswith("error: LOG must be a file")  # a slow machine also shows how far it is
+    assert ended.stderr.splitlines()[-1].startswith(
+        "error: LOG must be a file"
+    )  # a slow machine also shows how far it is
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_a_terminal_gets_progress_and_colours(log: Path) -> None:
     main_end, other_end = os.openpty()
     try:
-        arguments = [sys.executable, "-m", "kwis", "evaluate", str(log), "--context", "age", "-t", "p_new", "-e", "wis"]
+        arguments = [
+            sys.executable,
+            "-m",
+            "kwis",
+            "evaluate",
+            str(log),
+            "--context",
+            "age",
+            "-t",
+            "p_new",
+            "-e",
+            "wis",
+        ]
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
         environment.pop("NO_COLOR", None)
         started = subprocess.Popen(arguments, stdout=other_end, stderr=other_end, env=environment)
@@ -261,11 +317,15 @@ def test_a_terminal_gets_progress_and_colours(log: Path) -> None:
 
 
 def test_where_propensities_come_from_is_said_and_counts(run: Run, log: Path) -> None:
-    found = json.loads(run("evaluate", log, *QUICK, "--target", "p_new", "--propensity-source", "model", "--json").out)
+    found = json.loads(
+        run("evaluate", log, *QUICK, "--target", "p_new", "--propensity-source", "model", "--json").out
+    )
     assert found["settings"]["propensity_source"] == "model"
     reasons = found["recommendations"][0]["row"]["verdict"]["reasons"]
     assert any(reason.startswith("propensities come from a model") for reason in reasons)
-    ended = run("check", log, "--context", "age,country", "--propensity-source", "model", "--require", "trust")
+    ended = run(
+        "check", log, "--context", "age,country", "--propensity-source", "model", "--require", "trust"
+    )
     assert ended.code == 1
     assert "propensities come from a model" in ended.out
     assert run("evaluate", log, *QUICK, "--target", "p_new", "--propensity-source", "guess").code == 2

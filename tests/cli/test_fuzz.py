@@ -1,4 +1,6 @@
-"""Whatever a log holds, the command ends with an answer in finite numbers or with one sentence; never with anything else."""
+"""Whatever a log holds, the command ends with an answer in finite numbers or with one sentence; never with
+anything else.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,22 @@ from tests.cli.example import columns, write_csv
 
 THOROUGH = settings(
     max_examples=1200,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
     phases=[Phase.explicit, Phase.generate],
 )
-ESTIMATORS = ["vis", "truncated-vis", "wis", "state-wis", "normalised-state-wis", "kernel-wis", "normalised-kernel-wis"]
+ESTIMATORS = [
+    "vis",
+    "truncated-vis",
+    "wis",
+    "state-wis",
+    "normalised-state-wis",
+    "kernel-wis",
+    "normalised-kernel-wis",
+]
 ESTIMATORS += ["direct-method", "doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis"]
 EXTREMES = [0.0, 1.0, -1.0, 1e-300, 1e300, -1e300, 1e-12, 1 - 1e-12, 0.5, 1e8, 5e-324]
 
@@ -56,7 +70,9 @@ def logs(draw: st.DrawFn) -> dict[str, Any]:
     for _ in range(draw(st.integers(0, 2))):
         name, row = draw(st.sampled_from(sorted(table))), draw(st.integers(0, n - 1))
         table[name] = np.array(table[name], dtype=object)
-        table[name][row] = draw(st.one_of(st.sampled_from([*EXTREMES, math.nan, math.inf, None, "", "x"]), st.floats()))
+        table[name][row] = draw(
+            st.one_of(st.sampled_from([*EXTREMES, math.nan, math.inf, None, "", "x"]), st.floats())
+        )
     return table
 
 
@@ -103,7 +119,13 @@ def quiet() -> Iterator[None]:
 
 
 def numbers_of(row: Any) -> list[float]:
-    return [row.estimate.value, row.interval.low, row.interval.high, row.estimate.std_error, row.estimate.effective_n]
+    return [
+        row.estimate.value,
+        row.interval.low,
+        row.interval.high,
+        row.estimate.std_error,
+        row.estimate.effective_n,
+    ]
 
 
 @pytest.mark.slow
@@ -115,10 +137,20 @@ def test_evaluate_ends_in_finite_numbers_or_in_a_sentence(data: st.DataObject, t
         try:
             log = kwis.read_log(table, **data.draw(st.composite(roles)()))
             chosen = data.draw(st.sampled_from(["p_new", "chosen", "both"]))
-            target = {"p_new": "p_new", "chosen": kwis.chosen("pick"), "both": ["p_new", kwis.chosen("pick")]}[chosen]
-            names = data.draw(st.one_of(st.none(), st.lists(st.sampled_from(ESTIMATORS), min_size=1, max_size=2, unique=True)))
+            target = {
+                "p_new": "p_new",
+                "chosen": kwis.chosen("pick"),
+                "both": ["p_new", kwis.chosen("pick")],
+            }[chosen]
+            names = data.draw(
+                st.one_of(
+                    st.none(), st.lists(st.sampled_from(ESTIMATORS), min_size=1, max_size=2, unique=True)
+                )
+            )
             by = data.draw(st.sampled_from([(), ("c",)])) if len(log) > 50 else ()
-            interval = data.draw(st.sampled_from([None, kwis.InfluenceInterval(), kwis.Bootstrap(50, method="percentile")]))
+            interval = data.draw(
+                st.sampled_from([None, kwis.InfluenceInterval(), kwis.Bootstrap(50, method="percentile")])
+            )
             answer = kwis.evaluate(log, target, estimators=names, by=by, interval=interval)
         except KwisError as problem:
             refusal = str(problem)
@@ -131,7 +163,11 @@ def test_evaluate_ends_in_finite_numbers_or_in_a_sentence(data: st.DataObject, t
             assert np.isfinite(numbers_of(row)).all(), (row.target, row.estimator, numbers_of(row))
             assert row.interval.low <= row.interval.high
         for change in [*answer.changes, *(change for segment in segments for change in segment.changes)]:
-            ends = [end for interval in (change.interval, change.simultaneous) for end in (interval.low, interval.value, interval.high)]
+            ends = [
+                end
+                for interval in (change.interval, change.simultaneous)
+                for end in (interval.low, interval.value, interval.high)
+            ]
             assert np.isfinite(ends).all(), (change.target, change.estimator, ends)
         assert repr(answer)
         assert str(answer.table())
@@ -141,14 +177,18 @@ def test_evaluate_ends_in_finite_numbers_or_in_a_sentence(data: st.DataObject, t
 @pytest.mark.slow
 @settings(THOROUGH, max_examples=400)
 @given(data=st.data())
-def test_the_command_ends_with_an_answer_or_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_command_ends_with_an_answer_or_one_line(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Cells of a good log replaced by anything at all, bytes of the file changed, options at random."""
     folder = tmp_path_factory.mktemp("fuzz", numbered=True)
     table = columns(data.draw(st.sampled_from([5, 30, 60])))
     for _ in range(data.draw(st.sampled_from([0, 0, 1, 2]))):
         name = data.draw(st.sampled_from(sorted(table)))
         row = data.draw(st.integers(0, len(table[name]) - 1))
-        table[name][row] = data.draw(st.one_of(st.text(max_size=5), st.floats().map(str), st.integers().map(str), st.just("")))
+        table[name][row] = data.draw(
+            st.one_of(st.text(max_size=5), st.floats().map(str), st.integers().map(str), st.just(""))
+        )
     path = write_csv(folder / "log.csv", table)
     if data.draw(st.integers(0, 3)) == 0:
         content = bytearray(path.read_bytes())
@@ -189,14 +229,25 @@ OPTIONS = {
 @st.composite
 def options(draw: st.DrawFn) -> list[str]:
     """Options that make sense, and now and then one that does not."""
-    targets = st.sampled_from(["p_new", "q", "pick", "x=p_new", "chosen:pick", "distribution:q_banner,q_email,q_push"])
-    found = ["--target", draw(targets), "--estimator", draw(st.sampled_from(["wis", "normalised-kernel-wis", "vis,doubly-robust"]))]
+    targets = st.sampled_from(
+        ["p_new", "q", "pick", "x=p_new", "chosen:pick", "distribution:q_banner,q_email,q_push"]
+    )
+    found = [
+        "--target",
+        draw(targets),
+        "--estimator",
+        draw(st.sampled_from(["wis", "normalised-kernel-wis", "vis,doubly-robust"])),
+    ]
     for name, values in OPTIONS.items():
         if draw(st.integers(0, 3)) == 0:
             found += [name, draw(st.sampled_from(values))]
     if draw(st.integers(0, 3)) == 0:
         at = draw(st.integers(0, len(found) - 1))
-        found[at] = draw(st.one_of(st.text(max_size=4), st.sampled_from(["nan", "nowhere", "age", "=", "--json", "--help"])))
+        found[at] = draw(
+            st.one_of(
+                st.text(max_size=4), st.sampled_from(["nan", "nowhere", "age", "=", "--json", "--help"])
+            )
+        )
     return found
 
 

@@ -35,7 +35,9 @@ def package(tmp_path: Path) -> Path:
     (tmp_path / "shouting.py").write_text(SHOUT)
     metadata = tmp_path / "shouting-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\nSummary: Words said aloud\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\nSummary: Words said aloud\n"
+    )
     (metadata / "entry_points.txt").write_text(
         "[kwis.commands]\nshout = shouting:app\nbroken = nowhere_at_all:app\nevaluate = shouting:app\n"
     )
@@ -43,12 +45,17 @@ def package(tmp_path: Path) -> Path:
 
 
 def kwis(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``kwis`` in a Python of its own that finds what is installed in ``folder``; says whether the plug-in was imported."""
+    """``kwis`` in a Python of its own that finds what is installed in ``folder``; says whether the plug-in
+    was imported.
+    """
     code = (
-        f"import sys; sys.path.insert(0, {str(folder)!r}); from kwis.cli.main import main; code = main(sys.argv[1:]); "
+        f"import sys; sys.path.insert(0, {str(folder)!r}); from kwis.cli.main import main; code = "
+        f"main(sys.argv[1:]); "
         "print('imported' if 'shouting' in sys.modules else 'not imported', file=sys.stderr); sys.exit(code)"
     )
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def test_help_lists_a_plug_in_without_importing_it(package: Path) -> None:

@@ -1,4 +1,6 @@
-"""Open Bandit Pipeline's estimators, its own formulas computed here row by row, and the shape of its example scripts."""
+"""Open Bandit Pipeline's estimators, its own formulas computed here row by row, and the shape of its example
+scripts.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,17 @@ def arguments(case: dict[str, Any]) -> dict[str, Any]:
     return {**logged, "estimated_rewards_by_reg_model": case["predictions"]}
 
 
-def by_hand(case: dict[str, Any], weigh: Any, *, normalise: bool = False, rewards: bool = True, predictions: bool = False) -> float:
-    """One loop for all: mean of v + w (r - q), where v and q are 0 without predictions and w is divided by its mean."""
+def by_hand(
+    case: dict[str, Any],
+    weigh: Any,
+    *,
+    normalise: bool = False,
+    rewards: bool = True,
+    predictions: bool = False,
+) -> float:
+    """One loop for all: mean of v + w (r - q), where v and q are 0 without predictions and w is divided by
+    its mean.
+    """
     ratios = [case["action_dist"][i, a, 0] / case["pscore"][i] for i, a in enumerate(case["action"])]
     weights = [weigh(ratio) for ratio in ratios]
     load = math.fsum(weights) / N if normalise else 1.0
@@ -52,28 +63,42 @@ FORMULAS = [
     (obp.InverseProbabilityWeighting(), {"weigh": lambda w: w}),
     (obp.InverseProbabilityWeighting(lambda_=1.5), {"weigh": lambda w: min(w, 1.5)}),
     (obp.SelfNormalizedInverseProbabilityWeighting(), {"weigh": lambda w: w, "normalise": True}),
-    (obp.SelfNormalizedInverseProbabilityWeighting(lambda_=2), {"weigh": lambda w: min(w, 2), "normalise": True}),
+    (
+        obp.SelfNormalizedInverseProbabilityWeighting(lambda_=2),
+        {"weigh": lambda w: min(w, 2), "normalise": True},
+    ),
     (obp.DirectMethod(), {"weigh": lambda w: w, "rewards": False, "predictions": True}),
     (obp.DoublyRobust(), {"weigh": lambda w: w, "predictions": True}),
     (obp.DoublyRobust(lambda_=1.5), {"weigh": lambda w: min(w, 1.5), "predictions": True}),
     (obp.SelfNormalizedDoublyRobust(), {"weigh": lambda w: w, "normalise": True, "predictions": True}),
     (obp.SwitchDoublyRobust(lambda_=1.5), {"weigh": lambda w: w if w <= 1.5 else 0.0, "predictions": True}),
-    (obp.DoublyRobustWithShrinkage(lambda_=2.0), {"weigh": lambda w: 2 * w / (w * w + 2), "predictions": True}),
+    (
+        obp.DoublyRobustWithShrinkage(lambda_=2.0),
+        {"weigh": lambda w: 2 * w / (w * w + 2), "predictions": True},
+    ),
     (obp.DoublyRobustWithShrinkage(), {"weigh": lambda w: 0.0, "predictions": True}),
     (obp.DoublyRobustWithShrinkage(lambda_=np.inf), {"weigh": lambda w: w, "predictions": True}),
 ]
 
 
-@pytest.mark.parametrize(("estimator", "formula"), FORMULAS, ids=lambda value: getattr(value, "estimator_name", None))
-def test_the_value_is_that_of_the_formula(estimator: Any, formula: dict[str, Any], case: dict[str, Any]) -> None:
-    assert estimator.estimate_policy_value(**arguments(case)) == pytest.approx(by_hand(case, **formula), abs=1e-12, rel=1e-12)
+@pytest.mark.parametrize(
+    ("estimator", "formula"), FORMULAS, ids=lambda value: getattr(value, "estimator_name", None)
+)
+def test_the_value_is_that_of_the_formula(
+    estimator: Any, formula: dict[str, Any], case: dict[str, Any]
+) -> None:
+    assert estimator.estimate_policy_value(**arguments(case)) == pytest.approx(
+        by_hand(case, **formula), abs=1e-12, rel=1e-12
+    )
 
 
 def test_replay_averages_the_rows_that_agree(case: dict[str, Any]) -> None:
     choice = np.random.default_rng(0).integers(K, size=N)
     chosen = np.eye(K)[choice]
     agreeing = [r for r, a, c in zip(case["reward"], case["action"], choice, strict=True) if a == c]
-    found = obp.ReplayMethod().estimate_policy_value(reward=case["reward"], action=case["action"], action_dist=chosen)
+    found = obp.ReplayMethod().estimate_policy_value(
+        reward=case["reward"], action=case["action"], action_dist=chosen
+    )
     assert found == pytest.approx(sum(agreeing) / len(agreeing), rel=1e-13)
 
 
@@ -81,20 +106,29 @@ def test_replay_refuses_what_it_cannot_answer(case: dict[str, Any]) -> None:
     shared = {"reward": case["reward"], "action": case["action"]}
     with pytest.raises(UnsupportedError, match=r"^`action_dist` must be 0 or 1 for rm, got 0\.\d+ at row 0$"):
         obp.ReplayMethod().estimate_policy_value(**shared, action_dist=case["action_dist"])
-    with pytest.raises(UnsupportedError, match=r"^`action_dist` must choose the logged action in some row for rm, got none$"):
+    with pytest.raises(
+        UnsupportedError, match=r"^`action_dist` must choose the logged action in some row for rm, got none$"
+    ):
         obp.ReplayMethod().estimate_policy_value(**shared, action_dist=np.eye(K)[(case["action"] + 1) % K])
 
 
-@pytest.mark.parametrize("estimator", [obp.SelfNormalizedInverseProbabilityWeighting(), obp.KernelWIS(), obp.KernelWIS(bandwidth=1.0)])
+@pytest.mark.parametrize(
+    "estimator",
+    [obp.SelfNormalizedInverseProbabilityWeighting(), obp.KernelWIS(), obp.KernelWIS(bandwidth=1.0)],
+)
 def test_rewards_of_one_give_an_interval_of_one(estimator: Any, case: dict[str, Any]) -> None:
     """The normaliser is drawn anew with the rows: a frozen one gives about [0.75, 1.34] here."""
-    found = estimator.estimate_interval(**{**arguments(case), "reward": np.ones(N)}, n_bootstrap_samples=200, random_state=0)
+    found = estimator.estimate_interval(
+        **{**arguments(case), "reward": np.ones(N)}, n_bootstrap_samples=200, random_state=0
+    )
     assert list(found) == ["mean", "95.0% CI (lower)", "95.0% CI (upper)"]
     assert list(found.values()) == pytest.approx([1, 1, 1], abs=1e-12)
 
 
 def test_an_interval_redoes_the_ratio_on_every_resample(case: dict[str, Any]) -> None:
-    found = obp.SelfNormalizedInverseProbabilityWeighting().estimate_interval(**arguments(case), n_bootstrap_samples=4000, random_state=1)
+    found = obp.SelfNormalizedInverseProbabilityWeighting().estimate_interval(
+        **arguments(case), n_bootstrap_samples=4000, random_state=1
+    )
     rng = np.random.default_rng(2)
     weight = case["action_dist"][np.arange(N), case["action"], 0] / case["pscore"]
     draws = rng.integers(N, size=(4000, N))
@@ -107,13 +141,16 @@ def test_an_interval_redoes_the_ratio_on_every_resample(case: dict[str, Any]) ->
 
 def test_the_same_seed_gives_the_same_interval(case: dict[str, Any]) -> None:
     first, again, other = (
-        obp.DoublyRobust().estimate_interval(**arguments(case), n_bootstrap_samples=50, random_state=seed) for seed in (5, 5, 6)
+        obp.DoublyRobust().estimate_interval(**arguments(case), n_bootstrap_samples=50, random_state=seed)
+        for seed in (5, 5, 6)
     )
     assert first == again != other
 
 
 def test_keys_name_the_level(case: dict[str, Any]) -> None:
-    found = obp.DirectMethod().estimate_interval(**arguments(case), alpha=0.1, n_bootstrap_samples=20, random_state=0)
+    found = obp.DirectMethod().estimate_interval(
+        **arguments(case), alpha=0.1, n_bootstrap_samples=20, random_state=0
+    )
     assert list(found) == ["mean", "90.0% CI (lower)", "90.0% CI (upper)"]
 
 
@@ -133,7 +170,9 @@ def test_a_script_of_theirs_runs(case: dict[str, Any]) -> None:
         "position": None,
         **{key: case[key] for key in ("context", "action", "reward", "pscore")},
     }
-    regression_model = RegressionModel(n_actions=K, base_model=LogisticRegression(C=100, max_iter=1000, random_state=12345))
+    regression_model = RegressionModel(
+        n_actions=K, base_model=LogisticRegression(C=100, max_iter=1000, random_state=12345)
+    )
     estimated = regression_model.fit_predict(
         context=bandit_feedback["context"],
         action=bandit_feedback["action"],
@@ -142,20 +181,31 @@ def test_a_script_of_theirs_runs(case: dict[str, Any]) -> None:
         random_state=12345,
     )
     assert estimated.shape == (N, K, 1)
-    ope = OffPolicyEvaluation(bandit_feedback=bandit_feedback, ope_estimators=[IPW(), DM(), DR(), obp.KernelWIS()])
-    values = ope.estimate_policy_values(action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated)
+    ope = OffPolicyEvaluation(
+        bandit_feedback=bandit_feedback, ope_estimators=[IPW(), DM(), DR(), obp.KernelWIS()]
+    )
+    values = ope.estimate_policy_values(
+        action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated
+    )
     assert list(values) == ["ipw", "dm", "dr", "kernel-wis"]
     table, intervals = ope.summarize_off_policy_estimates(
-        action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated, n_bootstrap_samples=200, random_state=12345
+        action_dist=case["action_dist"],
+        estimated_rewards_by_reg_model=estimated,
+        n_bootstrap_samples=200,
+        random_state=12345,
     )
     assert list(table.columns) == ["estimated_policy_value", "relative_estimated_policy_value"]
     assert list(table.index) == list(intervals.index) == list(values)
     assert list(intervals.columns) == ["mean", "95.0% CI (lower)", "95.0% CI (upper)"]
     np.testing.assert_array_equal(table["estimated_policy_value"], list(values.values()))
-    np.testing.assert_allclose(table["relative_estimated_policy_value"] * case["reward"].mean(), list(values.values()))
+    np.testing.assert_allclose(
+        table["relative_estimated_policy_value"] * case["reward"].mean(), list(values.values())
+    )
     assert (intervals["95.0% CI (lower)"] <= table["estimated_policy_value"]).all()
     assert (table["estimated_policy_value"] <= intervals["95.0% CI (upper)"]).all()
-    errors = ope.evaluate_performance_of_estimators(0.5, action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated)
+    errors = ope.evaluate_performance_of_estimators(
+        0.5, action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated
+    )
     assert errors == pytest.approx({name: abs(value - 0.5) / 0.5 for name, value in values.items()})
     compared = ope.summarize_estimators_comparison(0.5, case["action_dist"], estimated, metric="se")
     np.testing.assert_allclose(compared["se"], [(value - 0.5) ** 2 for value in values.values()])
@@ -165,7 +215,9 @@ def test_each_estimator_may_have_a_reward_model_of_its_own(case: dict[str, Any])
     feedback = {key: case[key] for key in ("action", "reward", "pscore")}
     one, other = obp.DirectMethod(estimator_name="one"), obp.DirectMethod(estimator_name="other")
     ope = obp.OffPolicyEvaluation(bandit_feedback=feedback, ope_estimators=[one, other])
-    values = ope.estimate_policy_values(case["action_dist"], {"one": np.ones((N, K, 1)), "other": np.full((N, K, 1), 2.0)})
+    values = ope.estimate_policy_values(
+        case["action_dist"], {"one": np.ones((N, K, 1)), "other": np.full((N, K, 1), 2.0)}
+    )
     assert values == pytest.approx({"one": 1.0, "other": 2.0})
 
 
@@ -179,7 +231,10 @@ def test_positions_pick_their_slice(case: dict[str, Any]) -> None:
     whole = {**narrow, "action_dist": wide, "estimated_rewards_by_reg_model": guesses, "position": position}
     for estimator in (obp.InverseProbabilityWeighting(), obp.DoublyRobust(), obp.DirectMethod()):
         assert estimator.estimate_policy_value(**whole) == estimator.estimate_policy_value(**narrow)
-    with pytest.raises(InputError, match=r"^`position` must be given where `action_dist` has several positions, got None for 2$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`position` must be given where `action_dist` has several positions, got None for 2$",
+    ):
         obp.DoublyRobust().estimate_policy_value(**{**whole, "position": None})
 
 
@@ -187,7 +242,9 @@ def test_estimated_propensities_replace_the_logged_ones(case: dict[str, Any]) ->
     other = np.full(N, 1 / K)
     estimator = obp.InverseProbabilityWeighting(use_estimated_pscore=True)
     found = estimator.estimate_policy_value(**arguments(case), estimated_pscore=other)
-    assert found == obp.InverseProbabilityWeighting().estimate_policy_value(**{**arguments(case), "pscore": other})
+    assert found == obp.InverseProbabilityWeighting().estimate_policy_value(
+        **{**arguments(case), "pscore": other}
+    )
     with pytest.raises(InputError, match=r"^`estimated_pscore` must be given for ipw, got None$"):
         estimator.estimate_policy_value(**arguments(case))
 
@@ -204,19 +261,38 @@ def broken(name: str, row: int, value: Any, case: dict[str, Any]) -> Any:
         (lambda c: {"pscore": None}, "`pscore` must be given for dr, got None"),
         (lambda c: {"pscore": broken("pscore", 17, 0, c)}, "`pscore` must be in (0, 1], got 0.0 at row 17"),
         (lambda c: {"reward": broken("reward", 17, np.nan, c)}, "`reward` must be finite, got nan at row 17"),
-        (lambda c: {"reward": c["reward"][1:]}, "`reward` must have one entry per row of `action_dist`, got 299 for 300 rows"),
+        (
+            lambda c: {"reward": c["reward"][1:]},
+            "`reward` must have one entry per row of `action_dist`, got 299 for 300 rows",
+        ),
         (lambda c: {"action": broken("action", 17, 4, c)}, "`action` must be from 0 to 3, got 4 at row 17"),
-        (lambda c: {"action": c["action"] + 0.5}, "`action` must be whole numbers of shape (n,), got float64 of shape (300,)"),
-        (lambda c: {"action_dist": c["action_dist"] * 2}, "`action_dist` must sum to 1 over the actions, got 2 at row 0"),
-        (lambda c: {"action_dist": c["action_dist"][:, 0, 0]}, "`action_dist` must have shape (n, K) or (n, K, L), got (300,)"),
-        (lambda c: {"action_dist": np.full((N, K), "x")}, "`action_dist` must hold real numbers, got an array of type <U1"),
+        (
+            lambda c: {"action": c["action"] + 0.5},
+            "`action` must be whole numbers of shape (n,), got float64 of shape (300,)",
+        ),
+        (
+            lambda c: {"action_dist": c["action_dist"] * 2},
+            "`action_dist` must sum to 1 over the actions, got 2 at row 0",
+        ),
+        (
+            lambda c: {"action_dist": c["action_dist"][:, 0, 0]},
+            "`action_dist` must have shape (n, K) or (n, K, L), got (300,)",
+        ),
+        (
+            lambda c: {"action_dist": np.full((N, K), "x")},
+            "`action_dist` must hold real numbers, got an array of type <U1",
+        ),
         (
             lambda c: {"estimated_rewards_by_reg_model": None},
             "`estimated_rewards_by_reg_model` must be given for dr, got None",
         ),
         (
             lambda c: {"estimated_rewards_by_reg_model": np.ones((N, 3, 1))},
-            "`estimated_rewards_by_reg_model` must have the shape of `action_dist`, got (300, 3) and (300, 4)",
+            (
+                "`estimated_rewards_by_reg_model` must have the shape of `action_dist`, got (300, 3) and "
+                "(300, "
+                "4)"
+            ),
         ),
     ],
 )
@@ -232,11 +308,17 @@ def test_bad_settings_get_one_sentence(case: dict[str, Any]) -> None:
         obp.InverseProbabilityWeighting(lambda_=-1)
     with pytest.raises(InputError, match=r"^`alpha` must be between 0 and 1, got 5$"):
         obp.DirectMethod().estimate_interval(**arguments(case), alpha=5)
-    with pytest.raises(InputError, match=r"^`n_bootstrap_samples` must be a whole number of at least 2, got 0$"):
+    with pytest.raises(
+        InputError, match=r"^`n_bootstrap_samples` must be a whole number of at least 2, got 0$"
+    ):
         obp.DirectMethod().estimate_interval(**arguments(case), n_bootstrap_samples=0)
     with pytest.raises(InputError, match=r"^`bandit_feedback` must have 'action', got reward$"):
-        obp.OffPolicyEvaluation(bandit_feedback={"reward": case["reward"]}, ope_estimators=[obp.DirectMethod()])
-    with pytest.raises(InputError, match=r"^`ope_estimators` must be at least one, with different names, got dm, dm$"):
+        obp.OffPolicyEvaluation(
+            bandit_feedback={"reward": case["reward"]}, ope_estimators=[obp.DirectMethod()]
+        )
+    with pytest.raises(
+        InputError, match=r"^`ope_estimators` must be at least one, with different names, got dm, dm$"
+    ):
         obp.OffPolicyEvaluation(bandit_feedback=case, ope_estimators=[obp.DirectMethod(), obp.DirectMethod()])
     with pytest.raises(UnsupportedError, match=r"^`fitting_method` must be one of normal, iw, got 'mrdr'$"):
         obp.RegressionModel(n_actions=K, fitting_method="mrdr")
@@ -262,7 +344,9 @@ def test_importance_weighted_fitting_is_weighted_least_squares(case: dict[str, A
     from sklearn.linear_model import LinearRegression
 
     shared = {key: case[key] for key in ("context", "action", "reward", "pscore", "action_dist")}
-    found = obp.RegressionModel(n_actions=K, base_model=LinearRegression(), fitting_method="iw").fit_predict(**shared)
+    found = obp.RegressionModel(n_actions=K, base_model=LinearRegression(), fitting_method="iw").fit_predict(
+        **shared
+    )
     weight = case["action_dist"][np.arange(N), case["action"], 0] / case["pscore"]
     design = np.column_stack([case["context"], np.eye(K)[case["action"]]])
     root = np.sqrt(weight)[:, None]

@@ -14,7 +14,9 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster) as found,
     ):
         yield found

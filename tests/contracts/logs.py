@@ -1,4 +1,6 @@
-"""Logs with everything that a door can get wrong: gaps, yes/no, dates, many levels, users, thinning, several rewards and policies."""
+"""Logs with everything that a door can get wrong: gaps, yes/no, dates, many levels, users, thinning, several
+rewards and policies.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ CONTEXT = ["age", "country", "city", "member", "signup", "hour"]
 
 
 def shop(n: int = 300, seed: int = 5) -> Any:
-    """A shop that chooses between three messages: propensities right in ``propensity`` and ``logged_*``, wrong in ``told``."""
+    """A shop that chooses between three messages: propensities right in ``propensity`` and ``logged_*``,
+    wrong in ``told``.
+    """
     rng = np.random.default_rng(seed)
     age = rng.normal(40, 12, n).round(1)
     hour = rng.integers(0, 24, n)
@@ -79,7 +83,10 @@ def many_levels(n: int = 1300, seed: int = 2) -> Any:
     words[-3:] = "never"
     return pd.DataFrame(
         {
-            "article": [f"article {code}" for code in np.concatenate([np.arange(1100), rng.integers(0, 1100, n - 1100)])],
+            "article": [
+                f"article {code}"
+                for code in np.concatenate([np.arange(1100), rng.integers(0, 1100, n - 1100)])
+            ],
             "seen": words,
             "x": rng.normal(size=n),
             "action": np.array(["a", "b", "c"], dtype=object)[action],

@@ -70,20 +70,34 @@ def plain(**more: Any) -> dict[str, Any]:
 
 QUESTIONS: dict[str, Question] = {
     "everything": Question(
-        {"reward": ["click", "spend"], "context": CONTEXT, "propensity": "propensity", "time": "day", "propensity_source": "randomiser"},
+        {
+            "reward": ["click", "spend"],
+            "context": CONTEXT,
+            "propensity": "propensity",
+            "time": "day",
+            "propensity_source": "randomiser",
+        },
         lambda: {"column": "p_new", "pick": kwis.chosen("pick")},
         {"by": ["country", "member"], "estimators": [*SOME, "vis", "state-wis"]},
     ),
     "policies of every kind": Question(plain(), every_kind, {"estimators": ["wis", "doubly-robust"]}),
-    "wrong propensities": Question(plain(propensity="told"), lambda: ["p_new", "pick"], {"by": "country", "estimators": SOME}),
+    "wrong propensities": Question(
+        plain(propensity="told"), lambda: ["p_new", "pick"], {"by": "country", "estimators": SOME}
+    ),
     "wrong propensities, always repaired": Question(
-        plain(propensity="told"), lambda: "p_new", {"repair": "always", "estimators": ["wis", "normalised-kernel-wis"], "rng": 4}
+        plain(propensity="told"),
+        lambda: "p_new",
+        {"repair": "always", "estimators": ["wis", "normalised-kernel-wis"], "rng": 4},
     ),
     "propensities of every action": Question(
-        plain(propensity="logged", key="mark"), lambda: {"new": kwis.distribution("p_new")}, {"estimators": SOME}
+        plain(propensity="logged", key="mark"),
+        lambda: {"new": kwis.distribution("p_new")},
+        {"estimators": SOME},
     ),
     "propensities to be estimated": Question(
-        plain(propensity=False), lambda: "p_new", {"propensity_model": multinomial(), "reward_model": regressor(), "estimators": SOME}
+        plain(propensity=False),
+        lambda: "p_new",
+        {"propensity_model": multinomial(), "reward_model": regressor(), "estimators": SOME},
     ),
     "users and thinning": Question(
         plain(group="user", row_weight="thinned", logger="system"),
@@ -91,20 +105,36 @@ QUESTIONS: dict[str, Question] = {
         {"estimators": SOME, "by": [("country", "member")]},
     ),
     "resampled by users": Question(
-        plain(group="user"), lambda: "p_new", {"interval": kwis.Bootstrap(60), "estimators": ["wis", "kernel-wis"], "rng": 11}
+        plain(group="user"),
+        lambda: "p_new",
+        {"interval": kwis.Bootstrap(60), "estimators": ["wis", "kernel-wis"], "rng": 11},
     ),
     "resampled with thinning": Question(
         plain(row_weight="thinned", reward=["spend", "click"]),
         lambda: ["p_new", "pick"],
         {"interval": kwis.Bootstrap(60, method="percentile"), "estimators": ["vis", "wis"]},
     ),
-    "influence": Question(plain(), lambda: "p_new", {"interval": kwis.InfluenceInterval(), "level": 0.9, "estimators": SOME}),
-    "a bound": Question(plain(), lambda: "p_new", {"interval": kwis.LogarithmicSmoothing(), "estimators": ["wis", "kernel-wis"]}),
-    "nothing named": Question({"reward": "spend"}, lambda: "p_new", {"estimators": ["wis", "normalised-kernel-wis"]}),
+    "influence": Question(
+        plain(), lambda: "p_new", {"interval": kwis.InfluenceInterval(), "level": 0.9, "estimators": SOME}
+    ),
+    "a bound": Question(
+        plain(),
+        lambda: "p_new",
+        {"interval": kwis.LogarithmicSmoothing(), "estimators": ["wis", "kernel-wis"]},
+    ),
+    "nothing named": Question(
+        {"reward": "spend"}, lambda: "p_new", {"estimators": ["wis", "normalised-kernel-wis"]}
+    ),
     "labels that are numbers, and an action never taken": Question(
-        plain(context=["age", "hour"], categorical=["hour"], actions=[*ACTIONS, "call"]), lambda: "p_new", {"estimators": ["wis"]}
+        plain(context=["age", "hour"], categorical=["hour"], actions=[*ACTIONS, "call"]),
+        lambda: "p_new",
+        {"estimators": ["wis"]},
     ),
     "yes or no": Question({}, lambda: kwis.chosen("choice"), {"estimators": SOME}, switch),
-    "yes or no, 0 or 1": Question({}, lambda: kwis.chosen("choice"), {"estimators": ["wis"]}, lambda: switch(numbers=True)),
-    "more labels than are told apart": Question({"categorical": ["seen"]}, lambda: "p_new", {"estimators": ["wis"]}, many_levels),
+    "yes or no, 0 or 1": Question(
+        {}, lambda: kwis.chosen("choice"), {"estimators": ["wis"]}, lambda: switch(numbers=True)
+    ),
+    "more labels than are told apart": Question(
+        {"categorical": ["seen"]}, lambda: "p_new", {"estimators": ["wis"]}, many_levels
+    ),
 }

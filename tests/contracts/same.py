@@ -1,4 +1,6 @@
-"""Whether two answers are the same: every field of every record, numbers to 1e-10, everything else exactly."""
+"""Whether two answers are the same: every field of every record, numbers to 1e-10, everything else
+exactly.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,17 @@ def answered(evaluate: Callable[[], kwis.Evaluation]) -> Answer:
 
 
 def worst_gap(one: Any, other: Any) -> float:
-    """Largest gap between numbers of the same place, relative where they are above 1; an error where anything else differs."""
+    """Largest gap between numbers of the same place, relative where they are above 1; an error where anything
+    else differs.
+    """
     return max((gap for _, gap in gaps(one, other, "")), default=0.0)
 
 
 def gaps(one: Any, other: Any, place: str) -> Iterator[tuple[str, float]]:
     """Every pair of numbers, with where it is and how far apart they are."""
-    assert type(one) is type(other) or {type(one), type(other)} <= {int, float}, f"{place}: {one!r} is not {other!r}"
+    assert type(one) is type(other) or {type(one), type(other)} <= {int, float}, (
+        f"{place}: {one!r} is not {other!r}"
+    )
     if dataclasses.is_dataclass(one):
         for field in dataclasses.fields(one):
             yield from gaps(getattr(one, field.name), getattr(other, field.name), f"{place}.{field.name}")

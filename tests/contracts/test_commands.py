@@ -14,7 +14,19 @@ from tests.contracts.doors import folder_of
 from tests.contracts.logs import shop
 from tests.contracts.same import answered, worst_gap
 
-OPTIONS = ("--reward", "click", "--context", "age,country", "--target", "p_new", "-e", "wis,doubly-robust", "--by", "country", "--json")
+OPTIONS = (
+    "--reward",
+    "click",
+    "--context",
+    "age,country",
+    "--target",
+    "p_new",
+    "-e",
+    "wis,doubly-robust",
+    "--by",
+    "country",
+    "--json",
+)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
@@ -32,22 +44,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def test_evaluate_gives_one_answer_however_the_log_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_gives_one_answer_however_the_log_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = folder / "in 3 files"
     log = kwis.scan_log(files, reward="click", context=["age", "country"])
     answer = kwis.evaluate(log, ["p_new"], estimators=["wis", "doubly-robust"], by=["country"])
     expected = json.loads(answer.to_json())
-    for source, more in ((files, ()), (files, ("--stream",)), (files, ("--no-stream", "--exact")), (folder / "log.csv", ("--stream",))):
+    for source, more in (
+        (files, ()),
+        (files, ("--stream",)),
+        (files, ("--no-stream", "--exact")),
+        (folder / "log.csv", ("--stream",)),
+    ):
         assert worst_gap(expected, run(capsys, "evaluate", source, *OPTIONS, *more)) <= 1e-10
-    estimated = [run(capsys, "evaluate", files, *OPTIONS, "--estimate-propensity", way) for way in ("--stream", "--no-stream")]
+    estimated = [
+        run(capsys, "evaluate", files, *OPTIONS, "--estimate-propensity", way)
+        for way in ("--stream", "--no-stream")
+    ]
     assert worst_gap(*estimated) <= 1e-10
     assert estimated[0]["propensity"]["estimated"] is not None
 
 
 def test_compare_and_check_give_one_answer_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files, roles = folder / "in 3 files", ("--reward", "click", "--context", "age,country")
-    for command in (("compare", "--target", "p_new", "--target", "pick", "-e", "wis"), ("check", "--target", "p_new")):
-        answers = [run(capsys, command[0], source, *roles, *command[1:], "--json") for source in (files, folder / "log.csv")]
+    for command in (
+        ("compare", "--target", "p_new", "--target", "pick", "-e", "wis"),
+        ("check", "--target", "p_new"),
+    ):
+        answers = [
+            run(capsys, command[0], source, *roles, *command[1:], "--json")
+            for source in (files, folder / "log.csv")
+        ]
         assert worst_gap(*answers) <= 1e-10
 
 

@@ -35,7 +35,9 @@ def _answer(name: str, door: Any, folder: Path, client: Any) -> Answer:
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_door_gives_the_answer_of_a_data_frame(question: str, door: str, folder_of_log: Folders, client: Any) -> None:
+def test_every_door_gives_the_answer_of_a_data_frame(
+    question: str, door: str, folder_of_log: Folders, client: Any
+) -> None:
     found = _answer(question, DOORS[door], folder_of_log(QUESTIONS[question].log), client)
     assert worst_gap(expected(question), found) <= 1e-10
 
@@ -57,7 +59,11 @@ def test_the_comparison_sees_a_reward_that_is_off_by_a_millionth() -> None:
     asked = QUESTIONS["nothing named"]
     frame = asked.log()
     frame.loc[17, "spend"] += 1e-6
-    other = answered(lambda: kwis.evaluate(kwis.read_log(frame, **asked.roles), asked.target(), **{"rng": 0, **asked.options}))
+    other = answered(
+        lambda: kwis.evaluate(
+            kwis.read_log(frame, **asked.roles), asked.target(), **{"rng": 0, **asked.options}
+        )
+    )
     with pytest.raises(AssertionError, match=r"estimate\.value: [0-9.]+ is not [0-9.]+$"):
         worst_gap(expected("nothing named"), other)
 

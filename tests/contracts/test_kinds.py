@@ -1,4 +1,6 @@
-"""A column is the same kind of column with the same values through every door, whatever its type and however it is cut."""
+"""A column is the same kind of column with the same values through every door, whatever its type and however
+it is cut.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ COLUMNS = {
     "text at the end": pa.array([None] * 30 + ["x", "y"] * 5),
     "yes or no at the end": pa.array([None] * 30 + [True, False] * 5),
     "dates as text": pa.array(gaps(f"2024-01-{1 + i % 20:02}" for i in range(N))),
-    "dates as text until the last row": pa.array([f"2024-01-{1 + i % 20:02}" for i in range(N - 1)] + ["never"]),
+    "dates as text until the last row": pa.array(
+        [f"2024-01-{1 + i % 20:02}" for i in range(N - 1)] + ["never"]
+    ),
     "long text": pa.array(gaps(f"t{i % 3}" for i in range(N)), pa.large_string()),
     "single precision": pa.array(gaps(np.linspace(0, 1, N)), pa.float32()),
     "not a number": pa.array([float("nan") if i % 9 == 0 else i + 0.5 for i in range(N)]),
@@ -51,16 +55,21 @@ COLUMNS = {
 
 def content(table: Table) -> Any:
     columns = {
-        name: (column.kind, str(column.values.dtype), column.levels, repr(column.values.tolist())) for name, column in table.columns.items()
+        name: (column.kind, str(column.values.dtype), column.levels, repr(column.values.tolist()))
+        for name, column in table.columns.items()
     }
     return columns, dict(table.blocks), table.opaque
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column_is_the_same_through_every_door(name: str, tmp_path: Path) -> None:
-    whole = pa.table({"action": ["a", "b"] * 20, "reward": np.arange(N) / 7, "propensity": [0.5] * N, "x": COLUMNS[name]})
+    whole = pa.table(
+        {"action": ["a", "b"] * 20, "reward": np.arange(N) / 7, "propensity": [0.5] * N, "x": COLUMNS[name]}
+    )
     for number, (start, stop) in enumerate(((0, 13), (13, 30), (30, 40))):
-        parquet.write_table(whole.slice(start, stop - start), tmp_path / f"{number}.parquet", row_group_size=5)
+        parquet.write_table(
+            whole.slice(start, stop - start), tmp_path / f"{number}.parquet", row_group_size=5
+        )
     expected = content(kwis.read_log(whole, context=[]).table)
     doors = (
         kwis.read_log(tmp_path, context=[]),
@@ -84,7 +93,10 @@ def test_a_piece_without_values_fits_any_kind() -> None:
         assert whole is not None
         assert (whole.kind, whole.levels, len(whole)) == (kind, levels, len(piece) + 2)
         assert whole.missing.tolist() == [True, True, *piece.missing.tolist()]
-    assert joined([Column("boolean", np.array([1.0])), Column("number", np.array([3]))]).values.tolist() == [1, 3]  # type: ignore[union-attr]
+    assert joined([Column("boolean", np.array([1.0])), Column("number", np.array([3]))]).values.tolist() == [
+        1,
+        3,
+    ]  # type: ignore[union-attr]
 
 
 def test_levels_of_pieces_are_those_of_the_whole() -> None:
@@ -96,5 +108,7 @@ def test_levels_of_pieces_are_those_of_the_whole() -> None:
 
 def test_pieces_of_different_kinds_are_refused() -> None:
     batches = [pa.table({"action": ["a", "b"], "reward": [1.0, 2.0], "x": x}) for x in ([1, 2], ["u", "v"])]
-    with pytest.raises(kwis.InputError, match=r"^`x` must be of one type in the whole log, got number and text$"):
+    with pytest.raises(
+        kwis.InputError, match=r"^`x` must be of one type in the whole log, got number and text$"
+    ):
         kwis.scan_log(batches).read()

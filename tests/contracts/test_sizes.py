@@ -27,11 +27,17 @@ def in_batches(source: Any) -> bool:
     return any(note.startswith("the log was scanned once") for note in notes)
 
 
-def test_rows_and_cells_decide_what_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_and_cells_decide_what_is_read_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = shop()
     folder = folder_of(frame, tmp_path, 3)
     rows, cells = len(frame), frame.size
-    for most_rows, most_cells, expected in ((rows, cells, False), (rows - 1, cells, True), (rows, cells - 1, True)):
+    for most_rows, most_cells, expected in (
+        (rows, cells, False),
+        (rows - 1, cells, True),
+        (rows, cells - 1, True),
+    ):
         monkeypatch.setattr(collect, "COLLECTED_ROWS", most_rows)
         monkeypatch.setattr(collect, "COLLECTED_CELLS", most_cells)
         assert in_batches(folder) is expected
@@ -60,7 +66,9 @@ def test_an_iterator_can_be_evaluated_once() -> None:
 
 def test_a_folder_is_read_in_about_twice_the_memory_of_its_columns(tmp_path: Path) -> None:
     n, rng = 120_000, np.random.default_rng(0)
-    columns = {f"x{j}": rng.normal(size=n) for j in range(8)} | {"word": np.array(["red", "green", "blue"])[rng.integers(0, 3, n)]}
+    columns = {f"x{j}": rng.normal(size=n) for j in range(8)} | {
+        "word": np.array(["red", "green", "blue"])[rng.integers(0, 3, n)]
+    }
     parquet.write_table(pa.table(columns), tmp_path / "log.parquet", row_group_size=20_000)
     source = kwis.scan_log(tmp_path).source
     parts = source.parts(Threads())  # type: ignore[union-attr]
@@ -87,7 +95,10 @@ def test_columns_that_files_do_not_share_are_left_out_with_a_note(uneven: Path) 
     answer = kwis.evaluate(kwis.scan_log(uneven, **ROLES), "p_new", **ASKED)
     assert answer.notes[0] == "not in every file, or not of one type, and left out: `spend`, `day`"
     frame = shop().drop(columns=["spend", "day"])
-    assert answer.rows[-1].estimate.value == kwis.evaluate(kwis.read_log(frame, **ROLES), "p_new", **ASKED).rows[-1].estimate.value
+    assert (
+        answer.rows[-1].estimate.value
+        == kwis.evaluate(kwis.read_log(frame, **ROLES), "p_new", **ASKED).rows[-1].estimate.value
+    )
 
 
 def test_a_column_with_a_role_that_files_do_not_share_is_refused_with_its_file(uneven: Path) -> None:
@@ -95,7 +106,9 @@ def test_a_column_with_a_role_that_files_do_not_share_is_refused_with_its_file(u
     with pytest.raises(kwis.InputError) as caught:
         kwis.evaluate(kwis.scan_log(uneven, **{**ROLES, "reward": "spend"}), "p_new")
     assert str(caught.value) == f"`source` must have the column `spend` in every file, and {path!r} has not"
-    with pytest.raises(kwis.InputError, match=r"^`day` must be of one type in all files, got text in .* and number in "):
+    with pytest.raises(
+        kwis.InputError, match=r"^`day` must be of one type in all files, got text in .* and number in "
+    ):
         kwis.evaluate(kwis.scan_log(uneven, **{**ROLES, "time": "day"}), "p_new")
 
 
@@ -105,7 +118,9 @@ def test_a_bad_value_is_refused_with_its_row_and_file(tmp_path: Path) -> None:
     path = folder / "part-1.parquet"
     whole = parquet.read_table(path)
     values = [*whole.column("propensity").to_pylist()[:5], 1.5, *whole.column("propensity").to_pylist()[6:]]
-    parquet.write_table(whole.set_column(whole.column_names.index("propensity"), "propensity", pa.array(values)), path)
+    parquet.write_table(
+        whole.set_column(whole.column_names.index("propensity"), "propensity", pa.array(values)), path
+    )
     with pytest.raises(kwis.InputError) as caught:
         kwis.evaluate(kwis.scan_log(folder, **ROLES), "p_new")
     assert str(caught.value) == f"`propensity` must be in (0, 1], got 1.5 at row 5 of {str(path)!r}"

@@ -25,7 +25,9 @@ def log_of(
     chance: float = 0.7,
     extra: str | None = None,
 ) -> LoggedBandit:
-    """Two actions; contexts that are different in every row, or of a few values, or of users with three rows each."""
+    """Two actions; contexts that are different in every row, or of a few values, or of users with three rows
+    each.
+    """
     rng = np.random.default_rng([seed, n])
     x = {
         "continuous": rng.normal(size=n),
@@ -73,7 +75,9 @@ def test_copies_are_found_at_any_multiplicity(context, rows, extra, rate):
         log = log_of(seed=seed, context=context, rows=rows, extra=extra, rate=rate)
         labels = copies(log)
         assert labels is not None
-        whole = np.column_stack([column.values for column in log.table.columns.values() if column.kind != "text"])
+        whole = np.column_stack(
+            [column.values for column in log.table.columns.values() if column.kind != "text"]
+        )
         order = np.argsort(labels, kind="stable")
         same = np.diff(labels[order]) == 0
         assert (whole[order][1:][same] == whole[order][:-1][same]).all()  # rows of one label are equal
@@ -88,9 +92,15 @@ def test_a_fifth_that_is_there_twice_is_found_by_a_column_outside_the_context_to
 
 @pytest.mark.parametrize("chance", [0.5, 0.7, 0.97])
 @pytest.mark.parametrize("rate", [0.4, 0.007])
-@pytest.mark.parametrize(("context", "extra"), [("continuous", None), ("few", None), ("many", None), ("users", None), ("many", "price")])
+@pytest.mark.parametrize(
+    ("context", "extra"),
+    [("continuous", None), ("few", None), ("many", None), ("users", None), ("many", "price")],
+)
 def test_decisions_that_look_alike_are_no_copies(context, extra, rate, chance):
-    assert all(copies(log_of(seed=seed, context=context, rate=rate, chance=chance, extra=extra)) is None for seed in range(20))
+    assert all(
+        copies(log_of(seed=seed, context=context, rate=rate, chance=chance, extra=extra)) is None
+        for seed in range(20)
+    )
 
 
 def test_a_log_with_copies_has_groups_and_says_so():

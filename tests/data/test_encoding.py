@@ -23,7 +23,9 @@ def test_a_mismatch_of_codes_weighs_as_much_as_two_random_rows_differ_in_a_numbe
     x = encoding.context[:, 0]
     mean_squared_distance = ((x[:, None] - x) ** 2).mean()
     assert mean_squared_distance == pytest.approx(2, rel=1e-12)
-    assert np.exp(RBF.log_profile(np.array([mean_squared_distance / 1.7**2])))[0] == pytest.approx(np.exp(-1 / 1.7**2))
+    assert np.exp(RBF.log_profile(np.array([mean_squared_distance / 1.7**2])))[0] == pytest.approx(
+        np.exp(-1 / 1.7**2)
+    )
 
 
 def test_scaling_is_kept_and_can_be_undone() -> None:
@@ -75,7 +77,9 @@ def test_dates_count_in_seconds_and_are_standardised() -> None:
     expected = np.array([0.0, 1.0, 3.0])
     expected = (expected - expected.mean()) / expected.std()
     np.testing.assert_allclose(encoded(d=dates).context[:, 0], expected, atol=1e-9)
-    np.testing.assert_allclose(encoded(d=np.array(["2024-01-01", "2024-01-02", "2024-01-04"])).context[:, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(
+        encoded(d=np.array(["2024-01-01", "2024-01-02", "2024-01-04"])).context[:, 0], expected, atol=1e-9
+    )
 
 
 def test_text_that_only_looks_like_dates_is_text() -> None:
@@ -101,7 +105,10 @@ def test_a_thousand_levels_are_kept_and_one_more_is_pooled() -> None:
 def test_an_identifier_named_as_context_is_warned_about_and_left_out() -> None:
     with pytest.warns(KwisWarning, match=r"^`c` has 2000 different values"):
         encoding = encoded(c=np.array([f"u{i:04d}" for i in range(2000)]))
-    assert encoding.notes == ("`c` was left out of the context: the same in every row", "no context is left, so all rows count as alike")
+    assert encoding.notes == (
+        "`c` was left out of the context: the same in every row",
+        "no context is left, so all rows count as alike",
+    )
 
 
 def test_the_design_matrix_has_one_column_per_frequent_level() -> None:

@@ -27,7 +27,9 @@ def test_take_picks_rows_of_everything_and_keeps_codes_and_scaling(log: LoggedBa
     np.testing.assert_array_equal(part.take([3, 0]).rows, [500, 5])
     assert part.action_names == log.action_names
     assert part["country"].tolist() == log["country"][rows].tolist()
-    np.testing.assert_array_equal(log.take(log["country"] == "BR").rows, np.flatnonzero(log["country"] == "BR"))
+    np.testing.assert_array_equal(
+        log.take(log["country"] == "BR").rows, np.flatnonzero(log["country"] == "BR")
+    )
 
 
 def test_the_record_and_its_arrays_cannot_be_changed(log: LoggedBandit) -> None:

@@ -15,14 +15,23 @@ from kwis.errors import InputError
 def test_the_same_seed_gives_the_same_log() -> None:
     one, two, other = sample_log(300, rng=5), sample_log(300, rng=5), sample_log(300, rng=6)
     for name in one.table:
-        assert one.table[name].tolist() == two.table[name].tolist() or np.array_equal(one.table[name], two.table[name], equal_nan=True)
+        assert one.table[name].tolist() == two.table[name].tolist() or np.array_equal(
+            one.table[name], two.table[name], equal_nan=True
+        )
     assert one.table["revenue"].tolist() != other.table["revenue"].tolist()
 
 
 def test_the_context_is_mixed_and_has_gaps() -> None:
     log = sample_log().read()
     kinds = {name: log.table.column(name).kind for name in CONTEXT}
-    assert kinds == {"country": "text", "device": "text", "age": "number", "member": "boolean", "signup": "date", "hour": "number"}
+    assert kinds == {
+        "country": "text",
+        "device": "text",
+        "age": "number",
+        "member": "boolean",
+        "signup": "date",
+        "hour": "number",
+    }
     assert 0 < log.table.column("age").missing.mean() < 0.1
     assert 0 < log.table.column("device").missing.mean() < 0.1
     assert log.action_names == ACTIONS
@@ -42,7 +51,9 @@ def test_policies_are_distributions_and_agree_with_their_column() -> None:
 
 
 def test_values_estimated_with_right_propensities_are_the_truth() -> None:
-    """Importance sampling with the true propensities is unbiased; twelve logs give its error, groups and all."""
+    """Importance sampling with the true propensities is unbiased; twelve logs give its error,
+    groups and all.
+    """
     errors = []
     for seed in range(12):
         sample = sample_log(20_000, rng=seed, right_propensities=True)
@@ -50,7 +61,10 @@ def test_values_estimated_with_right_propensities_are_the_truth() -> None:
         row = [table[reward].mean() - sample.truth["logger"][reward] for reward in ("click", "revenue")]
         for name in TARGETS:
             weight = table[name] / table["propensity"]
-            row += [(weight * table[reward]).mean() - sample.truth[name][reward] for reward in ("click", "revenue")]
+            row += [
+                (weight * table[reward]).mean() - sample.truth[name][reward]
+                for reward in ("click", "revenue")
+            ]
         errors.append(row)
     z = np.mean(errors, axis=0) / (np.std(errors, axis=0, ddof=1) / np.sqrt(12))
     assert np.abs(z).max() < 4  # t with 11 degrees of freedom; the six are strongly correlated
@@ -81,5 +95,7 @@ def test_a_written_sample_reads_back_the_same(suffix: str, tmp_path: Path) -> No
 def test_a_sample_is_written_where_it_can_be_and_nowhere_else(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^`path` must end with \.csv or \.parquet, got 'log\.xlsx'$"):
         sample_log(50).write("log.xlsx")
-    with pytest.raises(InputError, match=r"^`path` must be in a folder that exists, got '.*nowhere/log\.csv' and there is no"):
+    with pytest.raises(
+        InputError, match=r"^`path` must be in a folder that exists, got '.*nowhere/log\.csv' and there is no"
+    ):
         sample_log(50).write(tmp_path / "nowhere" / "log.csv")

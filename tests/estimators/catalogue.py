@@ -28,8 +28,14 @@ class Case:
     def value(self, sample, mass):
         weight, reward = sample.weight.tolist(), sample.reward.tolist()
         if self.similarity is not None:
-            return twin.local_wis(sample.context.tolist(), weight, reward, mass, self.similarity, self.self_normalised)
-        return twin.wis(weight, reward, mass) if self.self_normalised else twin.truncated_vis(weight, reward, mass, self._cap(sample))
+            return twin.local_wis(
+                sample.context.tolist(), weight, reward, mass, self.similarity, self.self_normalised
+            )
+        return (
+            twin.wis(weight, reward, mass)
+            if self.self_normalised
+            else twin.truncated_vis(weight, reward, mass, self._cap(sample))
+        )
 
     def _cap(self, sample):
         if self.cap == "ionides":
@@ -52,7 +58,11 @@ CASES = [
     Case(kwis.KernelWIS(0.8, normalised=True), kernel_similarity(0.8), self_normalised=True),
     Case(kwis.KernelWIS(math.inf), kernel_similarity(math.inf)),
     Case(kwis.KernelWIS([0.5, math.inf], kernel=kwis.Laplace), kernel_similarity([0.5, math.inf], "laplace")),
-    Case(kwis.KernelWIS(2.0, kernel="epanechnikov", normalised=True), kernel_similarity(2.0, "epanechnikov"), self_normalised=True),
+    Case(
+        kwis.KernelWIS(2.0, kernel="epanechnikov", normalised=True),
+        kernel_similarity(2.0, "epanechnikov"),
+        self_normalised=True,
+    ),
 ]
 ESTIMATORS = [case.estimator for case in CASES]
 NORMALISED = [case.estimator for case in CASES if case.self_normalised]

@@ -23,7 +23,9 @@ class ClippedMean:
         terms = np.minimum(sample.weight, self.cap) * sample.reward
         influence = terms - terms.mean()
         error = float(np.sqrt(np.square(influence).sum() / sample.n / (sample.n - 1)))
-        return kwis.Estimate(name=self.name, value=float(terms.mean()), n=sample.n, std_error=error, influence=influence)
+        return kwis.Estimate(
+            name=self.name, value=float(terms.mean()), n=sample.n, std_error=error, influence=influence
+        )
 
     def caveats(self, circumstances: object) -> Iterable[kwis.Verdict]:
         yield kwis.Verdict(level="with care", reasons=("clipped weights draw the value towards 0",))
@@ -35,4 +37,6 @@ class Bare:
     name = "bare"
 
     def estimate(self, sample: kwis.WeightedSample) -> kwis.Estimate:
-        return kwis.Estimate(name=self.name, value=float(np.median(sample.reward * sample.weight)), n=sample.n)
+        return kwis.Estimate(
+            name=self.name, value=float(np.median(sample.reward * sample.weight)), n=sample.n
+        )

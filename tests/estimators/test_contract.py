@@ -35,7 +35,9 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
     errors = resampled_errors(fast.influence, counts, sample.group)
     for column, error in zip(counts.T, errors, strict=True):
         rows, labels = copies(column.astype(int), sample.group)
-        assert estimator.estimate(sample.take(rows, group=labels)).std_error == pytest.approx(error, abs=1e-10)
+        assert estimator.estimate(sample.take(rows, group=labels)).std_error == pytest.approx(
+            error, abs=1e-10
+        )
 
 
 @every_estimator
@@ -84,12 +86,16 @@ def test_huge_and_tiny_weights_stay_finite(estimator):
         estimate = estimator.estimate(kwis.WeightedSample(context=context, weight=weight, reward=reward))
         assert np.isfinite([estimate.value, estimate.std_error, estimate.effective_n]).all()
         assert np.isfinite(estimate.influence).all()
-        resample = estimator.resampled(kwis.WeightedSample(context=context, weight=weight, reward=reward), counts, influence=True)
+        resample = estimator.resampled(
+            kwis.WeightedSample(context=context, weight=weight, reward=reward), counts, influence=True
+        )
         assert np.isfinite(resample.values).all()
         assert np.isfinite(resampled_errors(resample.influence, counts, None)).all()
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e.name not in ("vis", "truncated-vis")], ids=label)
+@pytest.mark.parametrize(
+    "estimator", [e for e in ESTIMATORS if e.name not in ("vis", "truncated-vis")], ids=label
+)
 @pytest.mark.parametrize("factor", [1e-300, 1e-20, 3.0, 1e290])
 def test_a_common_factor_of_the_weights_cancels(estimator, factor):
     sample = some_sample()
@@ -108,7 +114,9 @@ def test_a_tiny_weight_still_counts_where_it_is_drawn_alone(estimator):
 @pytest.mark.parametrize("case", CASES, ids=label)
 def test_a_constant_reward_comes_back_times_the_mean_weight_applied(case):
     sample = some_sample()
-    constant = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=np.full(sample.n, 0.7))
+    constant = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=np.full(sample.n, 0.7)
+    )
     mean = 1.0 if case.self_normalised else np.mean(case.applied(constant, [1.0] * sample.n))
     assert case.estimator.estimate(constant).value == pytest.approx(0.7 * mean, rel=1e-12)
 
@@ -141,7 +149,11 @@ def test_integer_read_only_and_strided_arrays_are_fine(estimator):
     weight, reward = rng.integers(1, 5, 40)[::2], rng.integers(0, 2, 20)
     weight.flags.writeable = False
     sample = kwis.WeightedSample(context=wide[:, ::2], weight=weight, reward=reward)
-    plain = kwis.WeightedSample(context=wide[:, ::2].astype(float).copy(), weight=weight.astype(float).copy(), reward=reward.astype(float))
+    plain = kwis.WeightedSample(
+        context=wide[:, ::2].astype(float).copy(),
+        weight=weight.astype(float).copy(),
+        reward=reward.astype(float),
+    )
     assert estimator.estimate(sample).value == estimator.estimate(plain).value
     assert wide.flags.writeable
 
@@ -150,7 +162,9 @@ def test_integer_read_only_and_strided_arrays_are_fine(estimator):
 def test_constant_features_are_fine(estimator):
     sample = some_sample()
     flat = kwis.WeightedSample(context=np.ones((sample.n, 2)), weight=sample.weight, reward=sample.reward)
-    expected = kwis.WIS().estimate(sample).value if estimator.name.endswith(("state-wis", "kernel-wis")) else None
+    expected = (
+        kwis.WIS().estimate(sample).value if estimator.name.endswith(("state-wis", "kernel-wis")) else None
+    )
     value = estimator.estimate(flat).value
     assert np.isfinite(value)
     assert expected is None or value == pytest.approx(expected, rel=1e-12)

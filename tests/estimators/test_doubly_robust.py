@@ -24,7 +24,11 @@ every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda es
 
 def predicted_sample(n=14, seed=0, **options):
     rng = np.random.default_rng(seed + 100)
-    return kwis.PredictedSample(some_sample(n, seed, **options), predicted=rng.normal(0.5, 0.5, n), predicted_value=rng.normal(0.6, 0.4, n))
+    return kwis.PredictedSample(
+        some_sample(n, seed, **options),
+        predicted=rng.normal(0.5, 0.5, n),
+        predicted_value=rng.normal(0.6, 0.4, n),
+    )
 
 
 def by_hand(estimator, sample, mass):
@@ -34,7 +38,9 @@ def by_hand(estimator, sample, mass):
     if isinstance(estimator, kwis.DirectMethod):
         return twin.direct(value, mass)
     if isinstance(estimator.weighting, kwis.KernelWIS):
-        return twin.kernel_normalised(value, weight, *rest, sample.context.tolist(), 0.8, estimator.weighting.normalised)
+        return twin.kernel_normalised(
+            value, weight, *rest, sample.context.tolist(), 0.8, estimator.weighting.normalised
+        )
     if isinstance(estimator.weighting, kwis.StateWIS):
         return twin.kernel_normalised(value, weight, *rest, sample.context.tolist(), 1e-3, False)
     if isinstance(estimator.weighting, kwis.WIS):
@@ -65,7 +71,9 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
     sample = predicted_sample(mass=mass, groups=groups)
     codes = np.arange(sample.n) if sample.group is None else sample.group
     units = int(codes.max()) + 1
-    counts = np.random.default_rng(1).multinomial(units, np.full(units, 1 / units), size=20).T.astype(float)[codes]
+    counts = (
+        np.random.default_rng(1).multinomial(units, np.full(units, 1 / units), size=20).T.astype(float)[codes]
+    )
     fast = estimator.resampled(sample, counts, influence=True)
     slow = resamples_by_taking(estimator, sample, counts, influence=True)
     np.testing.assert_allclose(fast.values, slow.values, rtol=0, atol=1e-10)
@@ -73,7 +81,9 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
     errors = resampled_errors(fast.influence, counts, sample.group)
     for column, error in zip(counts.T, errors, strict=True):
         rows, labels = copies(column.astype(int), sample.group)
-        assert estimator.estimate(sample.take(rows, group=labels)).std_error == pytest.approx(error, abs=1e-10)
+        assert estimator.estimate(sample.take(rows, group=labels)).std_error == pytest.approx(
+            error, abs=1e-10
+        )
 
 
 @every_estimator
@@ -90,7 +100,9 @@ def test_a_difference_pairs_the_rows(estimator):
 
 @every_estimator
 @pytest.mark.parametrize(
-    "method", [kwis.Bootstrap(50), kwis.Bootstrap(50, "studentised"), kwis.InfluenceInterval()], ids=["bca", "studentised", "influence"]
+    "method",
+    [kwis.Bootstrap(50), kwis.Bootstrap(50, "studentised"), kwis.InfluenceInterval()],
+    ids=["bca", "studentised", "influence"],
 )
 def test_every_interval_method_works(estimator, method):
     interval = method.interval(estimator, predicted_sample(40, groups=20))
@@ -102,7 +114,11 @@ def test_without_predictions_it_is_the_weighting_itself(weighting):
     sample = some_sample(groups=4, mass=True)
     blank = kwis.PredictedSample(sample, predicted=np.zeros(sample.n), predicted_value=np.zeros(sample.n))
     plain, robust = weighting.estimate(sample), kwis.DoublyRobust(weighting).estimate(blank)
-    assert (robust.value, robust.std_error, robust.effective_n) == (plain.value, plain.std_error, plain.effective_n)
+    assert (robust.value, robust.std_error, robust.effective_n) == (
+        plain.value,
+        plain.std_error,
+        plain.effective_n,
+    )
 
 
 def test_a_perfect_model_leaves_nothing_to_the_weights():
@@ -117,7 +133,9 @@ def test_a_perfect_model_leaves_nothing_to_the_weights():
 def test_a_constant_reward_predicted_wrongly_comes_back_with_normalised_weights():
     sample = some_sample()
     ones = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=np.ones(sample.n))
-    wrong = kwis.PredictedSample(ones, predicted=np.full(sample.n, 0.2), predicted_value=np.full(sample.n, 0.2))
+    wrong = kwis.PredictedSample(
+        ones, predicted=np.full(sample.n, 0.2), predicted_value=np.full(sample.n, 0.2)
+    )
     for weighting in (kwis.WIS(), NORMALISED_KERNEL):
         interval = kwis.Bootstrap(50).interval(kwis.DoublyRobust(weighting), wrong)
         assert (interval.low, interval.high) == pytest.approx((1, 1), rel=1e-12)
@@ -145,7 +163,13 @@ def test_it_equals_the_formulas_of_open_bandit_pipeline():
         "doubly-robust": twin.plain(value, *arrays),
         "doubly-robust-wis": twin.self_normalised(value, *arrays),
     }
-    for estimator in (kwis.VIS(), kwis.WIS(), kwis.DirectMethod(), kwis.DoublyRobust(), kwis.DoublyRobust(kwis.WIS())):
+    for estimator in (
+        kwis.VIS(),
+        kwis.WIS(),
+        kwis.DirectMethod(),
+        kwis.DoublyRobust(),
+        kwis.DoublyRobust(kwis.WIS()),
+    ):
         assert estimator.estimate(sample).value == pytest.approx(expected[estimator.name], rel=0, abs=1e-10)
 
 
@@ -165,7 +189,8 @@ def test_a_selected_bandwidth_is_that_of_the_weights():
 @every_estimator
 def test_a_sample_without_predictions_is_refused(estimator):
     message = (
-        f"`sample` must be a PredictedSample for {estimator.name}, got one without predicted rewards; kwis.predict_rewards supplies them"
+        f"`sample` must be a PredictedSample for {estimator.name}, got one without predicted rewards; "
+        f"kwis.predict_rewards supplies them"
     )
     with pytest.raises(kwis.InputError) as caught:
         estimator.estimate(some_sample())
@@ -180,7 +205,9 @@ def test_only_importance_weightings_are_accepted():
 
 def test_predictions_must_fit_the_sample():
     sample = some_sample()
-    with pytest.raises(kwis.InputError, match=r"`predicted` must have one entry per row of `context`, got 3 for 12 rows"):
+    with pytest.raises(
+        kwis.InputError, match=r"`predicted` must have one entry per row of `context`, got 3 for 12 rows"
+    ):
         kwis.PredictedSample(sample, predicted=[1, 2, 3], predicted_value=np.zeros(12))
     with pytest.raises(kwis.InputError, match=r"`predicted_value` must be finite, got nan at row 0"):
         kwis.PredictedSample(sample, predicted=np.zeros(12), predicted_value=np.full(12, np.nan))
@@ -200,7 +227,9 @@ def test_a_bandwidth_is_held_at_what_the_weighting_selects_on_what_the_model_lea
     context = rng.normal(size=(n, 1))
     reward = 3 * context[:, 0] + rng.normal(0, 0.3, n)
     sample = kwis.PredictedSample(
-        kwis.WeightedSample(context=context, weight=rng.exponential(np.exp(context[:, 0] / 2)), reward=reward),
+        kwis.WeightedSample(
+            context=context, weight=rng.exponential(np.exp(context[:, 0] / 2)), reward=reward
+        ),
         predicted=3 * context[:, 0],
         predicted_value=3 * context[:, 0],
     )

@@ -27,7 +27,11 @@ def refused(call):
         ("best", "`bandwidth` must be positive numbers or \"cv\", got 'best'"),
         (
             "slope",
-            "`bandwidth` must be positive numbers or \"cv\", got 'slope'; the package kwis-paper has it, in kwis_paper.beyond.criteria",
+            (
+                "`bandwidth` must be positive numbers or \"cv\", got 'slope'; the package kwis-paper has it, "
+                "in "
+                "kwis_paper.beyond.criteria"
+            ),
         ),
     ],
 )
@@ -41,16 +45,23 @@ def test_a_bandwidth_of_the_wrong_length_is_refused_when_the_sample_is_known():
 
 
 def test_an_unknown_kind_of_bandwidths_is_refused():
-    assert refused(lambda: kwis.KernelWIS(per_feature="all")) == "`per_feature` must be True, False or \"shrunk\", got 'all'"
+    assert (
+        refused(lambda: kwis.KernelWIS(per_feature="all"))
+        == "`per_feature` must be True, False or \"shrunk\", got 'all'"
+    )
 
 
 def test_bandwidths_that_are_no_numbers_are_refused():
     assert refused(lambda: kwis.KernelWIS(None)) == '`bandwidth` must be positive numbers or "cv", got None'
-    assert refused(lambda: kwis.KernelWIS([[1.0]])).startswith("`bandwidth` must be one number or one per feature")
+    assert refused(lambda: kwis.KernelWIS([[1.0]])).startswith(
+        "`bandwidth` must be one number or one per feature"
+    )
 
 
 def test_an_unknown_kernel_is_refused():
-    expected = "`kernel` must be a kwis.Kernel or one of rbf, laplace, matern32, matern52, epanechnikov, got 'gauss'"
+    expected = (
+        "`kernel` must be a kwis.Kernel or one of rbf, laplace, matern32, matern52, epanechnikov, got 'gauss'"
+    )
     assert refused(lambda: kwis.KernelWIS(1.0, kernel="gauss")) == expected
 
 
@@ -70,7 +81,10 @@ def test_a_cap_that_cannot_be_is_refused(cap, sentence):
 
 def test_a_sum_beyond_floating_point_is_refused_rather_than_infinite():
     sample = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[1e300, 1e300], reward=[1e300, 1e300])
-    assert refused(lambda: kwis.VIS().estimate(sample)) == "`weight` times `reward` must have a finite sum for vis, got inf"
+    assert (
+        refused(lambda: kwis.VIS().estimate(sample))
+        == "`weight` times `reward` must have a finite sum for vis, got inf"
+    )
     assert kwis.WIS().estimate(sample).value == pytest.approx(1e300)
 
 
@@ -78,7 +92,9 @@ def test_the_ionides_cap_is_the_root_of_the_interactions():
     weight = np.full(9, 50.0)
     sample = kwis.WeightedSample(context=np.zeros((9, 1)), weight=weight, reward=np.ones(9))
     assert kwis.TruncatedVIS().estimate(sample).value == pytest.approx(3.0)
-    heavy = kwis.WeightedSample(context=np.zeros((9, 1)), weight=weight, reward=np.ones(9), mass=np.full(9, 4.0))
+    heavy = kwis.WeightedSample(
+        context=np.zeros((9, 1)), weight=weight, reward=np.ones(9), mass=np.full(9, 4.0)
+    )
     assert kwis.TruncatedVIS().estimate(heavy).value == pytest.approx(6.0)
 
 
@@ -102,7 +118,9 @@ class TestSelection:
 
     def test_options_reach_the_selection(self, sample):
         estimate = kwis.KernelWIS("cv", per_feature=True, kernel="laplace", folds=3).estimate(sample)
-        choice = kwis.select_bandwidth(sample.context, sample.weight, folds=3, per_feature=True, kernel=kwis.Laplace)
+        choice = kwis.select_bandwidth(
+            sample.context, sample.weight, folds=3, per_feature=True, kernel=kwis.Laplace
+        )
         np.testing.assert_array_equal(estimate.bandwidth, choice.value)
 
     def test_held_keeps_the_choice_and_a_number_stays_itself(self, sample):
@@ -115,12 +133,16 @@ class TestSelection:
 
     def test_groups_stay_in_one_fold(self, sample):
         group = np.arange(90) // 3
-        grouped = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=sample.reward, group=group)
+        grouped = kwis.WeightedSample(
+            context=sample.context, weight=sample.weight, reward=sample.reward, group=group
+        )
         choice = kwis.select_bandwidth(sample.context, sample.weight, group=group)
         assert kwis.KernelWIS("cv").estimate(grouped).bandwidth == choice.value
 
     def test_copies_of_a_row_do_not_tempt_the_bandwidth_to_zero(self, sample):
-        noisy = kwis.WeightedSample(context=sample.context, weight=np.random.default_rng(0).exponential(size=90), reward=sample.reward)
+        noisy = kwis.WeightedSample(
+            context=sample.context, weight=np.random.default_rng(0).exponential(size=90), reward=sample.reward
+        )
         doubled = noisy.take(np.repeat(np.arange(90), 2))
         assert kwis.KernelWIS("cv").estimate(doubled).bandwidth > 0.3
 
@@ -132,13 +154,18 @@ def test_copies_of_a_row_share_a_fold_and_so_do_copies_of_a_group():
     assert labels[0] == labels[1]
     assert labels[2] == labels[4]
     assert len(set(labels.tolist())) == 3
-    grouped = kwis.WeightedSample(context=np.zeros((4, 1)), weight=np.ones(4), reward=np.ones(4), group=[0, 0, 1, 1])
+    grouped = kwis.WeightedSample(
+        context=np.zeros((4, 1)), weight=np.ones(4), reward=np.ones(4), group=[0, 0, 1, 1]
+    )
     twice = grouped.take([0, 1, 0, 1, 2, 3], group=[0, 0, 1, 1, 2, 2])
     assert fold_groups(twice).tolist() == [0, 0, 0, 0, 2, 2]
 
 
 def test_importing_kwis_loads_nothing_heavy():
-    code = "import sys, kwis; print(sorted({'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas', 'numpy'} & set(sys.modules)))"
+    code = (
+        "import sys, kwis; print(sorted({'numba', 'scipy', 'sklearn', 'matplotlib', 'pandas', 'numpy'} & "
+        "set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

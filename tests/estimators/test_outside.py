@@ -1,4 +1,6 @@
-"""An estimator from outside of the package has everything: every source of rows, the report, the table, JSON and the command."""
+"""An estimator from outside of the package has everything: every source of rows, the report, the table, JSON
+and the command.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ def frame():
     new = np.where(action, 0.7, 0.3)
     reward = rng.normal(1 + action * x, 1.0)
     return pandas.DataFrame(
-        {"x": x, "action": np.where(action, "b", "a"), "reward": reward, "propensity": np.where(action, chance, 1 - chance), "new": new}
+        {
+            "x": x,
+            "action": np.where(action, "b", "a"),
+            "reward": reward,
+            "propensity": np.where(action, chance, 1 - chance),
+            "new": new,
+        }
     )
 
 
@@ -51,7 +59,9 @@ def in_memory(frame):
 
 def rows_of(evaluation):
     rows = [row for row in evaluation.rows if row.target == "new"]
-    return {row.estimator: (row.estimate.value, row.interval.low, row.interval.high, row.verdict) for row in rows}
+    return {
+        row.estimator: (row.estimate.value, row.interval.low, row.interval.high, row.verdict) for row in rows
+    }
 
 
 def assert_same(found, other):
@@ -85,11 +95,16 @@ def test_a_cluster_gives_the_same(frame, folder, in_memory):
     from dask import dataframe
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         for log in (folder, dataframe.from_pandas(frame, npartitions=3, sort=False)):
-            assert_same(in_memory, evaluated(kwis.scan_log(log, **ROLES), [ClippedMean(), "wis", Bare()], client=client))
+            assert_same(
+                in_memory,
+                evaluated(kwis.scan_log(log, **ROLES), [ClippedMean(), "wis", Bare()], client=client),
+            )
 
 
 def test_report_table_and_json_have_it(in_memory, tmp_path):
@@ -108,11 +123,29 @@ def test_the_command_takes_it_by_module_and_object(folder, in_memory, capsys, tm
     out = tmp_path / "answer.json"
     asked = ["tests.estimators.outside:ClippedMean", "snips"]
     options = [part for name in asked for part in ("--estimator", name)]
-    code = main(["evaluate", str(folder), "--context", "x", "--target", "new", "--repair", "never", *options, "--json-file", str(out)])
+    code = main(
+        [
+            "evaluate",
+            str(folder),
+            "--context",
+            "x",
+            "--target",
+            "new",
+            "--repair",
+            "never",
+            *options,
+            "--json-file",
+            str(out),
+        ]
+    )
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "clipped-mean" in said.out
-    rows = {row["estimate"]["name"]: row["estimate"]["value"] for row in json.loads(out.read_text())["rows"] if row["target"] == "new"}
+    rows = {
+        row["estimate"]["name"]: row["estimate"]["value"]
+        for row in json.loads(out.read_text())["rows"]
+        if row["target"] == "new"
+    }
     assert rows == pytest.approx({name: rows_of(in_memory)[name][0] for name in ("clipped-mean", "wis")})
 
 
@@ -139,7 +172,11 @@ def test_names_of_the_field_are_known(alias, name):
 
 
 def test_every_estimator_of_the_package_says_what_it_is_and_has_a_name_of_its_own():
-    names = [name for estimator in all_estimators() for name in (estimator.name, *getattr(estimator, "aliases", ()))]
+    names = [
+        name
+        for estimator in all_estimators()
+        for name in (estimator.name, *getattr(estimator, "aliases", ()))
+    ]
     assert len(set(names)) == len(names)
     assert all(estimator.sentence for estimator in all_estimators())
 
@@ -156,7 +193,9 @@ def test_estimators_of_one_name_are_told_apart_by_what_differs(frame):
         "clipped-mean (cap = 2.0)",
         "clipped-mean (cap = 4.0)",
     ]
-    alone = [rows_of(evaluated(log, [one]))[one.name] for one in (near, far, ClippedMean(2.0), ClippedMean(4.0))]
+    alone = [
+        rows_of(evaluated(log, [one]))[one.name] for one in (near, far, ClippedMean(2.0), ClippedMean(4.0))
+    ]
     assert [row[0] for row in rows.values()] == [row[0] for row in alone]
     assert found.recommendation().row.estimator == "normalised-kernel-wis (h = 0.5)"
     assert found.settings.sentences["normalised-kernel-wis (h = 2.0)"] == near.sentence
@@ -167,7 +206,9 @@ def test_estimators_of_one_name_are_told_apart_by_what_differs(frame):
 
 
 def test_several_of_one_name_keep_their_place_among_last_resorts(frame):
-    found = evaluated(kwis.read_log(frame, **ROLES), [ClippedMean(), "vis", kwis.KernelWIS(0.5), kwis.KernelWIS(2.0)])
+    found = evaluated(
+        kwis.read_log(frame, **ROLES), [ClippedMean(), "vis", kwis.KernelWIS(0.5), kwis.KernelWIS(2.0)]
+    )
     assert found.recommendation().row.estimator == "kernel-wis (h = 0.5)"
 
 

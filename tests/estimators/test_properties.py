@@ -20,10 +20,20 @@ def largest(sample):
     return float(np.abs(sample.reward).max()) * sample.n
 
 
-@given(sample=weighted_samples(), bandwidth=BANDWIDTHS, kernel=KERNELS, normalised=st.booleans(), factor=st.floats(1e-3, 1e3))
+@given(
+    sample=weighted_samples(),
+    bandwidth=BANDWIDTHS,
+    kernel=KERNELS,
+    normalised=st.booleans(),
+    factor=st.floats(1e-3, 1e3),
+)
 def test_the_scale_of_the_weights_does_not_matter(sample, bandwidth, kernel, normalised, factor):
     scaled = kwis.WeightedSample(context=sample.context, weight=sample.weight * factor, reward=sample.reward)
-    for estimator in (kwis.WIS(), kwis.StateWIS(normalised), kwis.KernelWIS(bandwidth, kernel=kernel, normalised=normalised)):
+    for estimator in (
+        kwis.WIS(),
+        kwis.StateWIS(normalised),
+        kwis.KernelWIS(bandwidth, kernel=kernel, normalised=normalised),
+    ):
         assert close(estimator.estimate(scaled).value, estimator.estimate(sample).value, largest(sample))
 
 
@@ -49,17 +59,33 @@ def test_contexts_and_bandwidth_may_be_scaled_together(sample, bandwidth, factor
 
 
 @given(sample=weighted_samples(), bandwidth=BANDWIDTHS, kernel=KERNELS, constant=st.floats(-5, 5))
-def test_the_normalised_forms_return_a_constant_reward_and_follow_a_shift(sample, bandwidth, kernel, constant):
-    shifted = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=sample.reward + constant)
-    flat = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=np.full(sample.n, constant))
-    for estimator in (kwis.WIS(), kwis.StateWIS(True), kwis.KernelWIS(bandwidth, kernel=kernel, normalised=True)):
+def test_the_normalised_forms_return_a_constant_reward_and_follow_a_shift(
+    sample, bandwidth, kernel, constant
+):
+    shifted = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=sample.reward + constant
+    )
+    flat = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=np.full(sample.n, constant)
+    )
+    for estimator in (
+        kwis.WIS(),
+        kwis.StateWIS(True),
+        kwis.KernelWIS(bandwidth, kernel=kernel, normalised=True),
+    ):
         assert close(estimator.estimate(flat).value, constant)
-        assert close(estimator.estimate(shifted).value, estimator.estimate(sample).value + constant, largest(sample))
+        assert close(
+            estimator.estimate(shifted).value, estimator.estimate(sample).value + constant, largest(sample)
+        )
 
 
 @given(sample=weighted_samples(), bandwidth=BANDWIDTHS, kernel=KERNELS)
 def test_the_normalised_forms_stay_within_the_rewards(sample, bandwidth, kernel):
-    for estimator in (kwis.WIS(), kwis.StateWIS(True), kwis.KernelWIS(bandwidth, kernel=kernel, normalised=True)):
+    for estimator in (
+        kwis.WIS(),
+        kwis.StateWIS(True),
+        kwis.KernelWIS(bandwidth, kernel=kernel, normalised=True),
+    ):
         value = estimator.estimate(sample).value
         assert sample.reward.min() - 1e-9 <= value <= sample.reward.max() + 1e-9
 
@@ -69,7 +95,9 @@ def test_an_infinite_bandwidth_is_wis(sample, kernel, normalised):
     estimate = kwis.KernelWIS(np.inf, kernel=kernel, normalised=normalised).estimate(sample)
     expected = kwis.WIS().estimate(sample)
     assert estimate.value == pytest.approx(expected.value, rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(estimate.influence, expected.influence, rtol=0, atol=1e-9 * max(1.0, largest(sample)))
+    np.testing.assert_allclose(
+        estimate.influence, expected.influence, rtol=0, atol=1e-9 * max(1.0, largest(sample))
+    )
 
 
 @given(sample=weighted_samples())
@@ -78,7 +106,12 @@ def test_a_huge_bandwidth_is_nearly_wis(sample):
     assert estimate.value == pytest.approx(kwis.WIS().estimate(sample).value, rel=1e-9, abs=1e-9)
 
 
-@given(sample=weighted_samples(), kernel=KERNELS, normalised=st.booleans(), bandwidth=st.sampled_from([1e-3, 1e-30, 1e-200, 1e-308]))
+@given(
+    sample=weighted_samples(),
+    kernel=KERNELS,
+    normalised=st.booleans(),
+    bandwidth=st.sampled_from([1e-3, 1e-30, 1e-200, 1e-308]),
+)
 def test_a_vanishing_bandwidth_is_state_wis(sample, kernel, normalised, bandwidth):
     estimate = kwis.KernelWIS(bandwidth, kernel=kernel, normalised=normalised).estimate(sample)
     expected = kwis.StateWIS(normalised).estimate(sample)
@@ -97,7 +130,9 @@ def test_an_infinite_entry_drops_its_feature(sample, kernel, bandwidth):
 
 @given(sample=weighted_samples())
 def test_without_repeated_states_state_wis_counts_the_rows_of_positive_weight(sample):
-    unique = kwis.WeightedSample(context=np.arange(sample.n)[:, None], weight=sample.weight, reward=sample.reward)
+    unique = kwis.WeightedSample(
+        context=np.arange(sample.n)[:, None], weight=sample.weight, reward=sample.reward
+    )
     expected = sample.reward[sample.weight > 0].sum() / sample.n
     assert kwis.StateWIS().estimate(unique).value == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -113,7 +148,10 @@ def test_kernel_wis_keeps_to_its_bound(sample, bandwidth, kernel):
 def row_similarity(sample, row, bandwidth, kernel):
     from tests.reference.estimators import kernel_between
 
-    return [kernel_between(sample.context[row].tolist(), other, bandwidth, kernel) for other in sample.context.tolist()]
+    return [
+        kernel_between(sample.context[row].tolist(), other, bandwidth, kernel)
+        for other in sample.context.tolist()
+    ]
 
 
 @given(sample=weighted_samples(rewards=UNIT), cap=st.floats(0.1, 60))

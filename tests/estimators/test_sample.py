@@ -11,21 +11,45 @@ import kwis
 GOOD = {"context": [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "weight": [1.0, 2.0, 0.0], "reward": [1.0, 0.0, 1.0]}
 
 REFUSED = {
-    "no rows": ({"context": np.empty((0, 2)), "weight": [], "reward": []}, "`context` must have at least one row, got 0"),
+    "no rows": (
+        {"context": np.empty((0, 2)), "weight": [], "reward": []},
+        "`context` must have at least one row, got 0",
+    ),
     "no columns": ({"context": np.empty((3, 0))}, "`context` must have at least one column, got 0"),
     "flat contexts": ({"context": [0.0, 1.0, 2.0]}, "`context` must have shape (n, d), got (3,)"),
-    "short weights": ({"weight": [1.0, 2.0]}, "`weight` must have one entry per row of `context`, got 2 for 3 rows"),
-    "long rewards": ({"reward": [1.0] * 4}, "`reward` must have one entry per row of `context`, got 4 for 3 rows"),
+    "short weights": (
+        {"weight": [1.0, 2.0]},
+        "`weight` must have one entry per row of `context`, got 2 for 3 rows",
+    ),
+    "long rewards": (
+        {"reward": [1.0] * 4},
+        "`reward` must have one entry per row of `context`, got 4 for 3 rows",
+    ),
     "square weights": ({"weight": np.ones((3, 3))}, "`weight` must have shape (n,), got (3, 3)"),
-    "nan context": ({"context": [[0, 1], [2, np.nan], [4, 5]]}, "`context` must be finite, got nan at row 1, column 1"),
+    "nan context": (
+        {"context": [[0, 1], [2, np.nan], [4, 5]]},
+        "`context` must be finite, got nan at row 1, column 1",
+    ),
     "infinite weight": ({"weight": [1, 2, np.inf]}, "`weight` must be finite, got inf at row 2"),
     "nan reward": ({"reward": [np.nan, 0, 1]}, "`reward` must be finite, got nan at row 0"),
     "negative weight": ({"weight": [1, -0.5, 2]}, "`weight` must not be negative, got -0.5 at row 1"),
-    "object array": ({"reward": np.array([1, None, 2], dtype=object)}, "`reward` must hold real numbers, got an array of type object"),
-    "complex array": ({"weight": np.ones(3) * 1j}, "`weight` must hold real numbers, got an array of type complex128"),
+    "object array": (
+        {"reward": np.array([1, None, 2], dtype=object)},
+        "`reward` must hold real numbers, got an array of type object",
+    ),
+    "complex array": (
+        {"weight": np.ones(3) * 1j},
+        "`weight` must hold real numbers, got an array of type complex128",
+    ),
     "text": ({"reward": ["1", "2", "3"]}, "`reward` must hold real numbers, got an array of type <U1"),
-    "group too short": ({"group": ["a", "b"]}, "`group` must have one entry per row of `context`, got 2 for 3 rows"),
-    "group missing": ({"group": [1.0, np.nan, 2.0]}, "`group` must have a label in every row, got nan at row 1"),
+    "group too short": (
+        {"group": ["a", "b"]},
+        "`group` must have one entry per row of `context`, got 2 for 3 rows",
+    ),
+    "group missing": (
+        {"group": [1.0, np.nan, 2.0]},
+        "`group` must have a label in every row, got nan at row 1",
+    ),
     "group none": ({"group": ["a", None, "b"]}, "`group` must have a label in every row, got None at row 1"),
     "no such column": ({"categorical": [2]}, "`categorical` must list columns from 0 to 1, got 2"),
     "codes not whole": (
@@ -33,7 +57,10 @@ REFUSED = {
         "`context` must hold integer codes in categorical column 0, got 0.5 at row 1",
     ),
     "mass of nothing": ({"mass": [1.0, 0.0, 2.0]}, "`mass` must be positive, got 0.0 at row 1"),
-    "mass too long": ({"mass": [1.0] * 5}, "`mass` must have one entry per row of `context`, got 5 for 3 rows"),
+    "mass too long": (
+        {"mass": [1.0] * 5},
+        "`mass` must have one entry per row of `context`, got 5 for 3 rows",
+    ),
 }
 
 
@@ -119,7 +146,9 @@ class TestStandardise:
         context = np.random.default_rng(0).normal(5.0, 2.0, size=(50, 3))
         scaled, scaling = kwis.standardise(context[:40])
         np.testing.assert_array_equal(scaling.apply(context[:40]), scaled)
-        np.testing.assert_allclose(scaling.apply(context[40:]), (context[40:] - context[:40].mean(axis=0)) / context[:40].std(axis=0))
+        np.testing.assert_allclose(
+            scaling.apply(context[40:]), (context[40:] - context[:40].mean(axis=0)) / context[:40].std(axis=0)
+        )
 
     def test_constant_columns_become_zero_and_codes_stay(self):
         context = np.column_stack([np.full(7, 0.1), np.arange(7), np.arange(7) % 3])
@@ -131,7 +160,9 @@ class TestStandardise:
     @pytest.mark.parametrize("size", [1e-300, 1e300, 1.7e308])
     def test_huge_and_tiny_numbers_scale_like_any_other(self, size):
         context = np.array([[-1.0], [0.25], [1.0]])
-        np.testing.assert_allclose(kwis.standardise(context * size)[0], kwis.standardise(context)[0], rtol=1e-12)
+        np.testing.assert_allclose(
+            kwis.standardise(context * size)[0], kwis.standardise(context)[0], rtol=1e-12
+        )
 
     @pytest.mark.parametrize("spread", [5e-324, 1e-323, 1e-310, 2e-308])
     def test_a_column_that_varies_by_less_than_any_normal_number_counts_as_constant(self, spread):

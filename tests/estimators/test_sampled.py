@@ -1,4 +1,6 @@
-"""Kernel-WIS from sampled neighbours against all pairs: values, error bar, influence, and how many neighbours are taken."""
+"""Kernel-WIS from sampled neighbours against all pairs: values, error bar, influence, and how many neighbours
+are taken.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.reference import sampled_neighbours as twin
 
 
 def sample_of(n, d=4, seed=0, *, groups=False, mass=False, categorical=(), spread=1.0):
-    """Skewed weights and rewards of 0 and 1 that depend on the context; predictions that explain a part of the rewards."""
+    """Skewed weights and rewards of 0 and 1 that depend on the context; predictions that explain a part of
+    the rewards.
+    """
     rng = np.random.default_rng(seed)
     context = rng.normal(size=(n, d))
     for column in categorical:
@@ -66,16 +70,28 @@ def test_it_is_the_slow_twin(mass, categorical):
     draw = sampled._draw_neighbours
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampled, "_draw_neighbours", lambda *given: seen.setdefault("near", draw(*given)))
-        found = SampledWeights.of(points, sample.weight[:, None], masses, np.ones(60), size=20, seed=3, dtype=np.float64)
+        found = SampledWeights.of(
+            points, sample.weight[:, None], masses, np.ones(60), size=20, seed=3, dtype=np.float64
+        )
     columns = np.column_stack([sample.reward, np.ones(60)])
     parts = found.parts(columns)
     plain, normalised, errors = twin.values(
-        *seen["near"], found.rows.tolist(), found.chance, sample.context, sample.weight, masses, sample.reward, 0.8, categorical
+        *seen["near"],
+        found.rows.tolist(),
+        found.chance,
+        sample.context,
+        sample.weight,
+        masses,
+        sample.reward,
+        0.8,
+        categorical,
     )
     assert parts.sums[0] / masses.sum() == pytest.approx(plain, rel=1e-12)
     assert parts.sums[0] / parts.sums[1] == pytest.approx(normalised, rel=1e-12)
     spread = masses[:, None] * (parts.drawn - [[normalised, 0]] * parts.drawn[:, 1:])
-    assert np.sqrt(np.square(masses * parts.drawn[:, 0]).sum()) / masses.sum() == pytest.approx(errors[0], rel=1e-12)
+    assert np.sqrt(np.square(masses * parts.drawn[:, 0]).sum()) / masses.sum() == pytest.approx(
+        errors[0], rel=1e-12
+    )
     assert np.sqrt(np.square(spread[:, 0]).sum()) / parts.sums[1] == pytest.approx(errors[1], rel=1e-12)
 
 
@@ -90,11 +106,17 @@ def test_with_all_rows_as_neighbours_it_is_exact(kernel, monkeypatch):
         assert found.std_error == pytest.approx(truth.std_error, rel=1e-10)
         assert found.isolation == pytest.approx(truth.isolation, rel=1e-10)
         assert found.effective_n == pytest.approx(truth.effective_n, rel=1e-10)
-        np.testing.assert_allclose(found.influence, truth.influence, rtol=1e-8, atol=1e-10 * np.abs(truth.influence).max())
+        np.testing.assert_allclose(
+            found.influence, truth.influence, rtol=1e-8, atol=1e-10 * np.abs(truth.influence).max()
+        )
 
 
 def _all_pairs(form):
-    return kwis.DoublyRobust(replace(form.weighting, exact=True)) if isinstance(form, kwis.DoublyRobust) else replace(form, exact=True)
+    return (
+        kwis.DoublyRobust(replace(form.weighting, exact=True))
+        if isinstance(form, kwis.DoublyRobust)
+        else replace(form, exact=True)
+    )
 
 
 @pytest.mark.parametrize("spread", [1.0, 8.0, 60.0])
@@ -112,8 +134,13 @@ def test_the_stated_error_covers_the_difference_to_all_pairs(one_attempt, d, ban
     off, errors = [], []
     for seed in range(40):
         found, truth = both([sample_of(2500, d, seed)], bandwidth, seed)
-        off.append([(got.value - true.value) / got.precision.error for got, true in zip(found, truth, strict=True)])
-        errors.append([got.std_error**2 - got.precision.error**2 for got in found] / np.square([true.std_error for true in truth]))
+        off.append(
+            [(got.value - true.value) / got.precision.error for got, true in zip(found, truth, strict=True)]
+        )
+        errors.append(
+            [got.std_error**2 - got.precision.error**2 for got in found]
+            / np.square([true.std_error for true in truth])
+        )
     # 40 runs at a nominal 95 %: fewer than 34 covered has a chance below 1 in 1,000.
     assert ((np.abs(off) < 1.96).sum(axis=0) >= 34).all()
     assert (np.abs(np.mean(off, axis=0)) < 3.3 / np.sqrt(40)).all()
@@ -152,7 +179,9 @@ def test_it_takes_as_many_neighbours_as_its_tolerance_needs(monkeypatch):
     monkeypatch.setattr(precision, "_FEWEST", 300)
     monkeypatch.setattr(precision, "_PER_ROOT", 1)
     sample = sample_of(6000)
-    wide, narrow = (kwis.KernelWIS(h, exact=False, normalised=True).estimate(sample).precision for h in (3.0, 0.3))
+    wide, narrow = (
+        kwis.KernelWIS(h, exact=False, normalised=True).estimate(sample).precision for h in (3.0, 0.3)
+    )
     assert 300 <= wide.neighbours < 3000
     assert narrow.neighbours == 6000
     monkeypatch.setattr(precision, "MOST_PAIRS", 6000 * 1000)
@@ -175,7 +204,12 @@ def test_size_and_the_user_decide_whether_pairs_are_sampled(monkeypatch):
 
 def test_contexts_of_few_cells_are_exact_at_every_size():
     rng = np.random.default_rng(0)
-    sample = kwis.WeightedSample(context=rng.integers(0, 3, (900, 2)), weight=rng.random(900), reward=rng.random(900), categorical=(0, 1))
+    sample = kwis.WeightedSample(
+        context=rng.integers(0, 3, (900, 2)),
+        weight=rng.random(900),
+        reward=rng.random(900),
+        categorical=(0, 1),
+    )
     assert kwis.KernelWIS(0.5, exact=False).estimate(sample).precision is None
 
 
@@ -205,10 +239,13 @@ def test_other_weights_of_the_same_rows_are_corrected_too(monkeypatch):
     sample = sample_of(3000)
     weights = sample.weight[:, None] * np.random.default_rng(4).uniform(0.8, 1.25, (3000, 3))
     jobs, exact = ([Job(form, sample) for form in forms(0.8, exact=one)] for one in (False, True))
-    for job, found, truth in zip(jobs, reweighted_together(jobs, weights), reweighted_together(exact, weights), strict=True):
+    for job, found, truth in zip(
+        jobs, reweighted_together(jobs, weights), reweighted_together(exact, weights), strict=True
+    ):
         error = job.estimator.estimate(sample).std_error
         assert (np.abs(found - truth) < 0.3 * error).all()
-        # Neighbours are the same for all weights, so that differences between them are far more precise than the values.
+        # Neighbours are the same for all weights, so that differences between them are far more precise than
+        # the values.
         assert (np.abs((found - found[0]) - (truth - truth[0])) < 0.12 * error).all()
 
 
@@ -228,15 +265,24 @@ def test_priority_samples_give_unbiased_totals():
 
 @pytest.mark.slow
 def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_error():
-    """From all pairs in single precision at the two narrow bandwidths, from sampled neighbours at the two wide ones."""
+    """From all pairs in single precision at the two narrow bandwidths, from sampled neighbours at the two
+    wide ones.
+    """
     off, moves, errors, sampled_logs = [], [], [], 0
     for seed in range(100):
         d, bandwidth, whole = [(10, 1.0, True), (4, 0.5, True), (10, 2.5, False), (10, 4.0, False)][seed % 4]
         found, truth = both([sample_of(20_000, d, seed)], bandwidth, seed)
         sampled_logs += found[0].precision.neighbours < 20_000
         assert not whole or found[0].precision.neighbours == 20_000
-        off.append([abs(got.value - true.value) / got.precision.error for got, true in zip(found, truth, strict=True)])
-        moves.append([abs(got.value - true.value) / true.std_error for got, true in zip(found, truth, strict=True)])
+        off.append(
+            [
+                abs(got.value - true.value) / got.precision.error
+                for got, true in zip(found, truth, strict=True)
+            ]
+        )
+        moves.append(
+            [abs(got.value - true.value) / true.std_error for got, true in zip(found, truth, strict=True)]
+        )
         errors.append([got.std_error / true.std_error for got, true in zip(found, truth, strict=True)])
     covered = (np.array(off) < 1.96).sum(axis=0)
     assert sampled_logs >= 40

@@ -35,16 +35,24 @@ def _samples(mass: bool, grouped: bool) -> list[kwis.PredictedSample]:
 @pytest.mark.parametrize(("mass", "grouped"), [(False, False), (True, True)])
 def test_a_family_done_together_equals_each_member_alone(estimator, mass, grouped):
     samples = _samples(mass, grouped)
-    members = [estimator, replace(estimator, normalised=True), kwis.DoublyRobust(replace(estimator, normalised=True))]
+    members = [
+        estimator,
+        replace(estimator, normalised=True),
+        kwis.DoublyRobust(replace(estimator, normalised=True)),
+    ]
     jobs = [Job(member, sample) for member in members for sample in samples]
     counts = next(count_chunks(N, samples[0].group, 30, np.random.default_rng(1)))
-    for job, estimate, values in zip(jobs, estimates_together(jobs), resamples_together(jobs, counts), strict=True):
+    for job, estimate, values in zip(
+        jobs, estimates_together(jobs), resamples_together(jobs, counts), strict=True
+    ):
         alone = job.estimator.estimate(job.sample)
         assert estimate.name == alone.name
         assert estimate.value == pytest.approx(alone.value, rel=1e-12)
         assert estimate.std_error == pytest.approx(alone.std_error, rel=1e-10)
         assert estimate.effective_n == pytest.approx(alone.effective_n, rel=1e-12)
-        np.testing.assert_allclose(estimate.influence, alone.influence, rtol=1e-9, atol=1e-9 * np.abs(alone.influence).max())
+        np.testing.assert_allclose(
+            estimate.influence, alone.influence, rtol=1e-9, atol=1e-9 * np.abs(alone.influence).max()
+        )
         np.testing.assert_allclose(values, job.estimator.resampled(job.sample, counts).values, rtol=1e-11)
 
 
@@ -52,14 +60,22 @@ def test_a_family_done_together_equals_each_member_alone(estimator, mass, groupe
 @pytest.mark.parametrize("scale", [1.0, 1e200])
 def test_other_weights_done_together_equal_each_alone(estimator, scale):
     samples = _samples(mass=True, grouped=False)
-    members = [estimator, replace(estimator, normalised=True), kwis.DoublyRobust(replace(estimator, normalised=True))]
+    members = [
+        estimator,
+        replace(estimator, normalised=True),
+        kwis.DoublyRobust(replace(estimator, normalised=True)),
+    ]
     jobs = [Job(member, sample) for member in members for sample in samples]
     rng = np.random.default_rng(2)
     weights = np.stack([samples[0].weight * scale * rng.uniform(0.5, 2, N), samples[0].weight], axis=1)
     for job, values in zip(jobs, reweighted_together(jobs, weights), strict=True):
         for weight, value in zip(weights.T, values, strict=True):
-            plain = kwis.WeightedSample(context=job.sample.context, weight=weight, reward=job.sample.reward, mass=job.sample.mass)
-            sample = kwis.PredictedSample(plain, predicted=job.sample.predicted, predicted_value=job.sample.predicted_value)
+            plain = kwis.WeightedSample(
+                context=job.sample.context, weight=weight, reward=job.sample.reward, mass=job.sample.mass
+            )
+            sample = kwis.PredictedSample(
+                plain, predicted=job.sample.predicted, predicted_value=job.sample.predicted_value
+            )
             assert value == pytest.approx(job.estimator.estimate(sample).value, rel=1e-11)
 
 

@@ -19,7 +19,9 @@ def masses(sample):
 class TestTwins:
     def test_the_value_is_that_of_the_twin(self, case, mass):
         sample = some_sample(mass=mass)
-        assert case.estimator.estimate(sample).value == pytest.approx(case.value(sample, masses(sample)), rel=1e-12)
+        assert case.estimator.estimate(sample).value == pytest.approx(
+            case.value(sample, masses(sample)), rel=1e-12
+        )
 
     def test_the_influence_is_the_derivative_in_the_mass(self, case, mass):
         sample = some_sample(mass=mass)
@@ -35,7 +37,9 @@ class TestTwins:
             sample = some_sample(mass=mass, groups=groups)
             estimate = case.estimator.estimate(sample)
             group = None if sample.group is None else sample.group.tolist()
-            assert estimate.std_error == pytest.approx(twin.standard_error(estimate.influence.tolist(), group), rel=1e-12)
+            assert estimate.std_error == pytest.approx(
+                twin.standard_error(estimate.influence.tolist(), group), rel=1e-12
+            )
 
     def test_the_effective_size_is_that_of_the_weights_applied(self, case, mass):
         sample = some_sample(mass=mass)
@@ -48,7 +52,9 @@ class TestTwins:
         if case.similarity is None:
             assert found is None
         else:
-            expected = twin.isolation(sample.context.tolist(), sample.weight.tolist(), masses(sample), case.similarity)
+            expected = twin.isolation(
+                sample.context.tolist(), sample.weight.tolist(), masses(sample), case.similarity
+            )
             assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -66,7 +72,9 @@ def test_the_formulas_of_the_influence_hold(normalised, mass):
 def test_every_kernel_takes_mixed_columns(kernel):
     rng = np.random.default_rng(3)
     context = np.column_stack([rng.normal(size=15), rng.integers(3, size=15)])
-    sample = kwis.WeightedSample(context=context, weight=rng.exponential(size=15), reward=rng.random(15), categorical=[1])
+    sample = kwis.WeightedSample(
+        context=context, weight=rng.exponential(size=15), reward=rng.random(15), categorical=[1]
+    )
     case = Case(kwis.KernelWIS([1.5, 0.9], kernel=kernel), kernel_similarity([1.5, 0.9], kernel, (1,)))
     assert case.estimator.estimate(sample).value == pytest.approx(case.value(sample, [1.0] * 15), rel=1e-12)
 
@@ -75,11 +83,15 @@ def test_a_hand_made_example_has_its_hand_made_values():
     # Two states; weights 1, 3 in the first and 2, 0 in the second, rewards 1, 0, 1, 1.
     sample = kwis.WeightedSample(context=[[0], [0], [5], [5]], weight=[1, 3, 2, 0], reward=[1, 0, 1, 1])
     assert kwis.VIS().estimate(sample).value == pytest.approx(3 / 4)
-    assert kwis.TruncatedVIS().estimate(sample).value == pytest.approx(3 / 4)  # the cap is sqrt(4), and the row above it has reward 0
+    assert kwis.TruncatedVIS().estimate(sample).value == pytest.approx(
+        3 / 4
+    )  # the cap is sqrt(4), and the row above it has reward 0
     assert kwis.TruncatedVIS(cap=1).estimate(sample).value == pytest.approx(2 / 4)
     assert kwis.WIS().estimate(sample).value == pytest.approx(3 / 6)
     assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 1) / 4)
-    assert kwis.StateWIS(normalised=True).estimate(sample).value == pytest.approx((1 / 2 + 2) / (1 / 2 + 3 / 2 + 2))
+    assert kwis.StateWIS(normalised=True).estimate(sample).value == pytest.approx(
+        (1 / 2 + 2) / (1 / 2 + 3 / 2 + 2)
+    )
     k = math.exp(-0.5)
     near, far = (4 + 2 * k) / (2 + 2 * k), (2 + 4 * k) / (2 + 2 * k)
     assert kwis.KernelWIS(5).estimate(sample).value == pytest.approx((1 / near + 2 / far) / 4)
@@ -88,7 +100,11 @@ def test_a_hand_made_example_has_its_hand_made_values():
 def test_wis_has_its_textbook_influence():
     sample = some_sample()
     estimate = kwis.WIS().estimate(sample)
-    np.testing.assert_allclose(estimate.influence, sample.weight * (sample.reward - estimate.value) / sample.weight.mean(), atol=1e-12)
+    np.testing.assert_allclose(
+        estimate.influence,
+        sample.weight * (sample.reward - estimate.value) / sample.weight.mean(),
+        atol=1e-12,
+    )
 
 
 def test_one_row_has_a_value_but_no_standard_error():
@@ -96,7 +112,9 @@ def test_one_row_has_a_value_but_no_standard_error():
     for case in CASES:
         if np.ndim(getattr(case.estimator, "bandwidth", 0)) == 0:
             estimate = case.estimator.estimate(sample)
-            assert estimate.value == pytest.approx(3.0 * min(2.0, case._cap(sample)) if not local(case) else 3.0)
+            assert estimate.value == pytest.approx(
+                3.0 * min(2.0, case._cap(sample)) if not local(case) else 3.0
+            )
             assert math.isnan(estimate.std_error)
             assert estimate.effective_n == 1
 
@@ -106,14 +124,20 @@ def local(case):
 
 
 def test_one_group_has_no_standard_error():
-    sample = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[2.0, 1.0], reward=[3.0, 1.0], group=["a", "a"])
+    sample = kwis.WeightedSample(
+        context=[[0.0], [1.0]], weight=[2.0, 1.0], reward=[3.0, 1.0], group=["a", "a"]
+    )
     assert math.isnan(kwis.WIS().estimate(sample).std_error)
 
 
 def test_rows_of_one_group_each_are_rows():
     sample = some_sample(20)
-    alone = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=sample.reward, group=np.arange(20)[::-1])
-    assert kwis.WIS().estimate(alone).std_error == pytest.approx(kwis.WIS().estimate(sample).std_error, rel=1e-14)
+    alone = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=sample.reward, group=np.arange(20)[::-1]
+    )
+    assert kwis.WIS().estimate(alone).std_error == pytest.approx(
+        kwis.WIS().estimate(sample).std_error, rel=1e-14
+    )
 
 
 def test_an_estimate_is_a_number_and_says_what_it_is():

@@ -20,4 +20,6 @@ def log(sample) -> kwis.LoggedBandit:
 @pytest.fixture(scope="session")
 def evaluation(log) -> kwis.Evaluation:
     """Everything, on a small log: two targets, two rewards, groups, segments."""
-    return kwis.evaluate(log, ["p_new", "p_bold"], interval=kwis.Bootstrap(200), by=["device", ("device", "member")])
+    return kwis.evaluate(
+        log, ["p_new", "p_bold"], interval=kwis.Bootstrap(200), by=["device", ("device", "member")]
+    )

@@ -1,4 +1,6 @@
-"""What speaks against every estimate of a log: rewards that hardly vary, change over time, copies, a context nobody named."""
+"""What speaks against every estimate of a log: rewards that hardly vary, change over time, copies, a context
+nobody named.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_rewards_all_the_same_tell_nothing():
 
 @pytest.mark.parametrize(("events", "level"), [(2, "do not trust"), (40, "with care"), (300, "trust")])
 def test_a_handful_of_events_asks_for_care(events, level):
-    verdict = verdict_of(table(reward=np.random.default_rng(1).permutation((np.arange(N) < events).astype(float))))
+    verdict = verdict_of(
+        table(reward=np.random.default_rng(1).permutation((np.arange(N) < events).astype(float)))
+    )
     assert verdict.level == level
     assert ("rewards other than 0 are worth only" in reasons(verdict)) == (level != "trust")
 
@@ -69,7 +73,9 @@ def test_the_worth_of_rare_rewards_is_their_effective_number(groups, thinned):
     reward, weight = (rng.random(80) < 0.2) * 3.0, rng.lognormal(size=80)
     mass = rng.uniform(1, 9, 80) if thinned else None
     group = None if groups is None else rng.permutation(np.arange(80) % groups)
-    sample = kwis.WeightedSample(context=np.zeros((80, 1)), weight=weight, reward=reward, mass=mass, group=group)
+    sample = kwis.WeightedSample(
+        context=np.zeros((80, 1)), weight=weight, reward=reward, mass=mass, group=group
+    )
     loads = reward * weight * (1.0 if mass is None else mass)
     sums = loads if group is None else np.array([loads[group == label].sum() for label in range(groups)])
     (found,) = rare(sample)
@@ -77,7 +83,9 @@ def test_the_worth_of_rare_rewards_is_their_effective_number(groups, thinned):
 
 
 def test_rewards_that_change_while_actions_do_not_ask_for_care_and_are_printed():
-    evaluation = evaluated(table(reward=np.random.default_rng(2).normal(size=N) + (np.arange(N) > N / 2)), time="t")
+    evaluation = evaluated(
+        table(reward=np.random.default_rng(2).normal(size=N) + (np.arange(N) > N / 2)), time="t"
+    )
     verdict = evaluation.recommendation().row.verdict
     assert verdict.level == "with care"
     assert "mean reward changed over time" in reasons(verdict)
@@ -89,7 +97,9 @@ def test_rewards_that_change_with_the_actions_are_told_only():
     late = np.arange(N) >= N / 2
     chance = np.where(late, 0.9, 0.1)
     taken = np.random.default_rng(3).random(N) < chance
-    changed = table(action=np.where(taken, "b", "a"), reward=taken + np.random.default_rng(4).normal(0, 0.3, N))
+    changed = table(
+        action=np.where(taken, "b", "a"), reward=taken + np.random.default_rng(4).normal(0, 0.3, N)
+    )
     changed["p"] = np.where(taken, chance, 1 - chance)
     evaluation = evaluated(changed, time="t")
     assert "changed over time" not in reasons(evaluation.recommendation().row.verdict)
@@ -99,8 +109,14 @@ def test_rewards_that_change_with_the_actions_are_told_only():
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (np.tile(np.arange(N), 2), f"{N:,} of the {2 * N:,} rows are copies of others (rows occur 2 times each)"),
-        (np.append(np.arange(N), np.arange(0, N, 5)), "120 of the 720 rows are copies of others (rows occur up to 2 times)"),
+        (
+            np.tile(np.arange(N), 2),
+            f"{N:,} of the {2 * N:,} rows are copies of others (rows occur 2 times each)",
+        ),
+        (
+            np.append(np.arange(N), np.arange(0, N, 5)),
+            "120 of the 720 rows are copies of others (rows occur up to 2 times)",
+        ),
     ],
 )
 def test_a_log_put_together_from_copies_is_noticed(rows, told):
@@ -112,7 +128,9 @@ def test_a_log_put_together_from_copies_is_noticed(rows, told):
 
 
 def test_few_different_rows_are_no_copies():
-    columns = table(x=np.zeros(N), reward=np.tile([0.0, 1.0], N // 2), action=np.tile(["a", "a", "b", "b"], N // 4))
+    columns = table(
+        x=np.zeros(N), reward=np.tile([0.0, 1.0], N // 2), action=np.tile(["a", "a", "b", "b"], N // 4)
+    )
     assert copies(kwis.read_log(columns, reward="reward", propensity="p", context=["x"])) is None
 
 
@@ -121,14 +139,19 @@ def test_an_action_that_its_propensity_rules_out_is_a_sign():
     columns["p"][[7, 300]] = 1e-7
     found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"]))
     sentence = next(finding.sentence for finding in found.findings if finding.kind == "unlikely")
-    assert sentence == "2 rows, the first of them row 7, took an action of propensity 1e-07 or less, which would happen in one log of 6,667"
+    assert sentence == (
+        "2 rows, the first of them row 7, took an action of propensity 1e-07 or less, which would happen "
+        "in one log of 6,667"
+    )
     assert all(finding.serious for finding in found.findings if finding.kind == "unlikely")
     right = kwis.read_log(table(1500), reward="reward", propensity="p", context=["x"])
     assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(right).findings)
 
 
 def test_rows_that_stand_for_others_and_countless_actions_are_not_against_all_odds():
-    standing = table(420, p=np.where(np.arange(420) < 20, 1e-5, 1 - 1e-5), m=np.where(np.arange(420) < 20, 1.0, 5000.0))
+    standing = table(
+        420, p=np.where(np.arange(420) < 20, 1e-5, 1 - 1e-5), m=np.where(np.arange(420) < 20, 1.0, 5000.0)
+    )
     items = table(500, action=[f"item {i}" for i in range(500)], p=np.full(500, 1e-6))
     logs = [
         kwis.read_log(standing, reward="reward", propensity="p", context=["x"], row_weight="m"),
@@ -187,7 +210,9 @@ def test_right_propensities_are_rarely_called_unlikely():
         small = rng.uniform(0, 0.02, 200)
         taken = rng.random(200) < small
         columns = table(200, seed, action=np.where(taken, "b", "a"), p=np.where(taken, small, 1 - small))
-        found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"], actions=["a", "b"]))
+        found = kwis.check_propensities(
+            kwis.read_log(columns, reward="reward", propensity="p", context=["x"], actions=["a", "b"])
+        )
         alarms += any(finding.kind == "unlikely" for finding in found.findings)
     assert alarms <= 2
 
@@ -197,7 +222,9 @@ def test_a_repair_from_columns_that_nobody_called_context_is_not_to_be_trusted()
     columns = dict(sample.table)
     roles = {"reward": "click", "propensity": "propensity", "group": "user"}
     named = kwis.evaluate(
-        kwis.read_log(columns, context=["country", "device", "age", "member", "hour"], **roles), "p_new", estimators="wis"
+        kwis.read_log(columns, context=["country", "device", "age", "member", "hour"], **roles),
+        "p_new",
+        estimators="wis",
     )
     unnamed = kwis.evaluate(kwis.read_log(columns, **roles), "p_new", estimators="wis")
     assert not named.repair.kept
@@ -229,7 +256,9 @@ def test_a_function_for_one_row_is_refused_with_what_it_did():
     def by_row(row):
         return "a" if row["x"] > 0 else "b"
 
-    with pytest.raises(kwis.InputError, match=r"`target` must be a function of the whole log, .*: by_row ended in ValueError"):
+    with pytest.raises(
+        kwis.InputError, match=r"`target` must be a function of the whole log, .*: by_row ended in ValueError"
+    ):
         kwis.evaluate(log, by_row)
 
 

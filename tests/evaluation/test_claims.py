@@ -22,10 +22,15 @@ def interval(value, reach, **more):
 def test_recommended_differences_follow_the_ranking(evaluation):
     for found in evaluation.recommendations:
         ranking = next(one for one in evaluation.rankings if one.reward == found.reward)
-        pair = next(one for one in ranking.differences if {one.target, one.baseline} == {found.target, LOGGING_POLICY})
+        pair = next(
+            one for one in ranking.differences if {one.target, one.baseline} == {found.target, LOGGING_POLICY}
+        )
         sign = 1 if pair.target == found.target else -1
         assert found.change.claim.value == pytest.approx(sign * pair.simultaneous.value)
-        assert {found.change.claim.low, found.change.claim.high} == {sign * pair.simultaneous.low, sign * pair.simultaneous.high}
+        assert {found.change.claim.low, found.change.claim.high} == {
+            sign * pair.simultaneous.low,
+            sign * pair.simultaneous.high,
+        }
         assert found.change.policies == 2
 
 
@@ -49,7 +54,12 @@ def test_words_name_the_policies_that_they_hold_for(evaluation):
 
 
 def test_a_claim_that_only_its_own_interval_would_make_is_not_made(evaluation):
-    change = replace(evaluation.recommendation().change, interval=interval(1.0, 0.9), simultaneous=interval(1.0, 1.1), policies=2)
+    change = replace(
+        evaluation.recommendation().change,
+        interval=interval(1.0, 0.9),
+        simultaneous=interval(1.0, 1.1),
+        policies=2,
+    )
     assert (change.side, change.decided) == (0, False)
     assert gain(change).startswith("not told apart")
     assert replace(change, policies=1).side == 1
@@ -70,10 +80,17 @@ def test_the_report_shows_the_interval_that_the_claim_follows(evaluation):
 
 
 def test_intervals_are_stretched_like_the_claim_they_stand_beside(evaluation):
-    change = replace(evaluation.recommendation().change, interval=interval(1.0, 0.5), simultaneous=interval(1.0, 0.75), policies=3)
+    change = replace(
+        evaluation.recommendation().change,
+        interval=interval(1.0, 0.5),
+        simultaneous=interval(1.0, 0.75),
+        policies=3,
+    )
     found = stretched(interval(2.0, 0.2), change)
     assert (found.low, found.high) == pytest.approx((1.7, 2.3))
-    assert stretched(interval(2.0, 0.2), replace(change, interval=interval(1.0, 0.0))).width == pytest.approx(0.4)
+    assert stretched(interval(2.0, 0.2), replace(change, interval=interval(1.0, 0.0))).width == pytest.approx(
+        0.4
+    )
 
 
 def test_one_target_keeps_its_own_interval(evaluation):

@@ -62,7 +62,13 @@ def test_a_ranking_orders_policies_and_leaves_open_what_chance_leaves_open(evalu
 
 def _log(values: dict[str, np.ndarray], reward: np.ndarray) -> kwis.LoggedBandit:
     n = reward.size
-    table = {"x": np.arange(n) % 7, "action": np.arange(n) % 2, "propensity": np.full(n, 0.5), "reward": reward, **values}
+    table = {
+        "x": np.arange(n) % 7,
+        "action": np.arange(n) % 2,
+        "propensity": np.full(n, 0.5),
+        "reward": reward,
+        **values,
+    }
     return kwis.read_log(table, propensity="propensity", context="x")
 
 
@@ -75,7 +81,9 @@ def test_a_p_value_below_one_minus_the_level_is_an_interval_without_0(interval):
         reward = rng.normal(size=n) + rng.uniform(0, 1.5) * (np.arange(n) % 2)
         shares = {name: rng.beta(0.3, 0.3, n) for name in ("a", "b")}
         names = ["wis", "normalised-kernel-wis"] if seed < 20 else ["wis"]
-        found = kwis.evaluate(_log(shares, reward), ["a", "b"], estimators=names, interval=interval, level=0.8, repair="never")
+        found = kwis.evaluate(
+            _log(shares, reward), ["a", "b"], estimators=names, interval=interval, level=0.8, repair="never"
+        )
         for change in found.changes:
             assert (change.p_value < 0.2) == (change.interval.low > 0 or change.interval.high < 0)
             decided += change.decided
@@ -86,7 +94,9 @@ def test_policies_that_cannot_be_told_apart_are_said_to_be_tied():
     rng = np.random.default_rng(2)
     reward = rng.normal(size=300)
     jitter = {name: 0.5 + 0.01 * rng.uniform(-1, 1, 300) for name in ("a", "b")}
-    found = kwis.evaluate(_log(jitter, reward), ["a", "b"], estimators=["wis"], interval=kwis.InfluenceInterval())
+    found = kwis.evaluate(
+        _log(jitter, reward), ["a", "b"], estimators=["wis"], interval=kwis.InfluenceInterval()
+    )
     (sentence,) = found.ranking.words
     assert "cannot be told apart" in sentence
     assert all((place.best, place.worst) == (1, 3) for place in found.ranking.places)
@@ -97,9 +107,17 @@ def test_a_policy_that_is_surely_best_is_said_to_be():
     action = np.arange(300) % 2
     reward = action + 0.1 * rng.normal(size=300)
     targets = {"good": np.where(action == 1, 0.9, 0.1), "bad": np.where(action == 1, 0.1, 0.9)}
-    found = kwis.evaluate(_log(targets, reward), {"good": "good", "bad": "bad"}, estimators=["wis"], interval=kwis.InfluenceInterval())
+    found = kwis.evaluate(
+        _log(targets, reward),
+        {"good": "good", "bad": "bad"},
+        estimators=["wis"],
+        interval=kwis.InfluenceInterval(),
+    )
     assert found.ranking.words[0].startswith("good is best")
-    assert found.ranking.words[1:] == (f"{LOGGING_POLICY} is worse than good", f"bad is worse than good and {LOGGING_POLICY}")
+    assert found.ranking.words[1:] == (
+        f"{LOGGING_POLICY} is worse than good",
+        f"bad is worse than good and {LOGGING_POLICY}",
+    )
     assert [(place.best, place.worst) for place in found.ranking.places] == [(1, 1), (2, 2), (3, 3)]
 
 

@@ -15,25 +15,47 @@ from kwis.evaluation import LOGGING_POLICY
 from kwis.policy.discrete import weigh
 from kwis.policy.target import resolve_target
 
-WEIGHTED = ("vis", "truncated-vis", "wis", "state-wis", "normalised-state-wis", "kernel-wis", "normalised-kernel-wis")
+WEIGHTED = (
+    "vis",
+    "truncated-vis",
+    "wis",
+    "state-wis",
+    "normalised-state-wis",
+    "kernel-wis",
+    "normalised-kernel-wis",
+)
 MODELLED = ("direct-method", "doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis")
-FAST = {"interval": kwis.InfluenceInterval(), "estimators": ["vis", "wis", kwis.KernelWIS(1.5, normalised=True)]}
+FAST = {
+    "interval": kwis.InfluenceInterval(),
+    "estimators": ["vis", "wis", kwis.KernelWIS(1.5, normalised=True)],
+}
 
 
 def _row(evaluation, target, estimator, reward="click"):
-    (found,) = [row for row in evaluation.rows if (row.target, row.estimator, row.reward) == (target, estimator, reward)]
+    (found,) = [
+        row
+        for row in evaluation.rows
+        if (row.target, row.estimator, row.reward) == (target, estimator, reward)
+    ]
     return found
 
 
 def _change(evaluation, target, estimator, reward="click", baseline=LOGGING_POLICY):
     wanted = (target, estimator, reward, baseline)
-    (found,) = [one for one in evaluation.changes if (one.target, one.estimator, one.reward, one.baseline) == wanted]
+    (found,) = [
+        one for one in evaluation.changes if (one.target, one.estimator, one.reward, one.baseline) == wanted
+    ]
     return found
 
 
 def test_there_is_a_row_for_every_policy_estimator_and_reward(evaluation):
     got = {(row.target, row.estimator, row.reward) for row in evaluation.rows}
-    expected = {(target, name, reward) for target in ("p_new", "p_bold") for name in WEIGHTED + MODELLED for reward in ("click", "revenue")}
+    expected = {
+        (target, name, reward)
+        for target in ("p_new", "p_bold")
+        for name in WEIGHTED + MODELLED
+        for reward in ("click", "revenue")
+    }
     expected |= {(LOGGING_POLICY, "mean of the log", reward) for reward in ("click", "revenue")}
     assert got == expected
     assert len(got) == len(evaluation.rows)
@@ -50,9 +72,18 @@ def test_estimates_and_intervals_are_those_of_the_core(evaluation, log):
     context = log.without_context(["p_new"])
     sample = weigh(context, resolve_target(context, "p_new"), "click")
     bandwidth = kwis.KernelWIS().estimate(sample).bandwidth
-    for estimator in (kwis.VIS(), kwis.WIS(), kwis.StateWIS(), kwis.KernelWIS(bandwidth), kwis.KernelWIS(bandwidth, normalised=True)):
+    for estimator in (
+        kwis.VIS(),
+        kwis.WIS(),
+        kwis.StateWIS(),
+        kwis.KernelWIS(bandwidth),
+        kwis.KernelWIS(bandwidth, normalised=True),
+    ):
         row = _row(evaluation, "p_new", estimator.name)
-        alone, interval = estimator.estimate(sample), kwis.Bootstrap(200).interval(estimator, sample, 0.95, rng=0)
+        alone, interval = (
+            estimator.estimate(sample),
+            kwis.Bootstrap(200).interval(estimator, sample, 0.95, rng=0),
+        )
         assert row.estimate.value == pytest.approx(alone.value, rel=1e-11)
         assert row.estimate.std_error == pytest.approx(alone.std_error, rel=1e-8)
         assert (row.interval.low, row.interval.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
@@ -62,10 +93,16 @@ def test_estimates_and_intervals_are_those_of_the_core(evaluation, log):
 def test_changes_are_paired(evaluation, log):
     context = log.without_context(["p_new", "p_bold"])
     new, bold = (weigh(context, resolve_target(context, name), "click") for name in ("p_new", "p_bold"))
-    logging = kwis.WeightedSample(context=context.context, weight=np.ones(log.n), reward=log.reward[:, 0], group=log.group)
-    alone = kwis.Bootstrap(200).interval(Difference(kwis.WIS(), kwis.WIS()), PairedSample(new, logging), 0.95, rng=0)
+    logging = kwis.WeightedSample(
+        context=context.context, weight=np.ones(log.n), reward=log.reward[:, 0], group=log.group
+    )
+    alone = kwis.Bootstrap(200).interval(
+        Difference(kwis.WIS(), kwis.WIS()), PairedSample(new, logging), 0.95, rng=0
+    )
     change = _change(evaluation, "p_new", "wis").interval
-    assert (change.low, change.value, change.high) == pytest.approx((alone.low, alone.value, alone.high), rel=1e-9)
+    assert (change.low, change.value, change.high) == pytest.approx(
+        (alone.low, alone.value, alone.high), rel=1e-9
+    )
     between = kwis.difference(kwis.WIS(), new, bold, kwis.Bootstrap(200), rng=0)
     change = _change(evaluation, "p_new", "wis", baseline="p_bold").interval
     assert (change.low, change.high) == pytest.approx((between.low, between.high), rel=1e-9)
@@ -80,7 +117,11 @@ def test_simultaneous_intervals_contain_the_single_ones(evaluation):
 def test_one_estimate_per_target_and_reward_is_recommended(evaluation):
     assert set(evaluation.recommended) == {"p_new", "p_bold"}
     for found in evaluation.recommendations:
-        rows = [row for row in evaluation.rows if (row.target, row.reward) == (found.target, found.reward) and row.recommended]
+        rows = [
+            row
+            for row in evaluation.rows
+            if (row.target, row.reward) == (found.target, found.reward) and row.recommended
+        ]
         assert rows == [found.row]
         assert found.change.recommended
         assert found.change.estimator == found.row.estimator
@@ -90,14 +131,19 @@ def test_one_estimate_per_target_and_reward_is_recommended(evaluation):
 
 
 def test_several_rewards_equal_one_at_a_time(sample):
-    options = {"interval": kwis.Bootstrap(50), "estimators": ["wis", "kernel-wis", "normalised-kernel-wis", "doubly-robust-wis"]}
+    options = {
+        "interval": kwis.Bootstrap(50),
+        "estimators": ["wis", "kernel-wis", "normalised-kernel-wis", "doubly-robust-wis"],
+    }
     both = kwis.evaluate(sample.read(), "p_new", **options)
     for reward in ("click", "revenue"):
         alone = kwis.evaluate(sample.read(reward=reward), "p_new", **options)
         for row in alone.rows:
             same = _row(both, row.target, row.estimator, reward)
             assert same.estimate.value == pytest.approx(row.estimate.value, rel=1e-11)
-            assert (same.interval.low, same.interval.high) == pytest.approx((row.interval.low, row.interval.high), rel=1e-9)
+            assert (same.interval.low, same.interval.high) == pytest.approx(
+                (row.interval.low, row.interval.high), rel=1e-9
+            )
 
 
 def test_every_format_gives_the_same_numbers(sample, tmp_path: Path):
@@ -110,7 +156,9 @@ def test_every_format_gives_the_same_numbers(sample, tmp_path: Path):
         sample.write(tmp_path / "log.parquet"),
     ):
         log = kwis.read_log(source, **sample.arguments)
-        found = kwis.evaluate(log, "p_new", interval=kwis.InfluenceInterval(), estimators=["wis", "kernel-wis", "doubly-robust"])
+        found = kwis.evaluate(
+            log, "p_new", interval=kwis.InfluenceInterval(), estimators=["wis", "kernel-wis", "doubly-robust"]
+        )
         values.append([(row.estimate.value, row.interval.low, row.interval.high) for row in found.rows])
     for other in values[1:]:
         np.testing.assert_allclose(other, values[0], rtol=1e-12)
@@ -120,9 +168,17 @@ def test_equal_rewards_leave_nothing_to_estimate(sample):
     table = {**sample.table, "same": np.full(400, 2.5)}
     log = kwis.read_log(table, **{**sample.arguments, "reward": "same"})
     found = kwis.evaluate(log, "p_new", interval=kwis.Bootstrap(50))
-    for name in ("wis", "normalised-state-wis", "normalised-kernel-wis", "doubly-robust-wis", "doubly-robust-normalised-kernel-wis"):
+    for name in (
+        "wis",
+        "normalised-state-wis",
+        "normalised-kernel-wis",
+        "doubly-robust-wis",
+        "doubly-robust-normalised-kernel-wis",
+    ):
         row = _row(found, "p_new", name, "same")
-        assert (row.interval.low, row.estimate.value, row.interval.high) == pytest.approx((2.5, 2.5, 2.5), rel=1e-9)
+        assert (row.interval.low, row.estimate.value, row.interval.high) == pytest.approx(
+            (2.5, 2.5, 2.5), rel=1e-9
+        )
     assert "2.5" in str(found.table())
     assert "not told apart" in repr(found)
 
@@ -142,17 +198,29 @@ def test_groups_widen_the_interval_of_rows_that_repeat_each_other(sample):
     copies = {name: np.repeat(column, 4) for name, column in sample.table.items()}
     arguments = {**sample.arguments, "reward": "click"}
     copies["visit"] = np.repeat(np.arange(400), 4)
-    single = kwis.evaluate(kwis.read_log(sample.table, **{**arguments, "group": None}), "p_new", repair="never", **FAST)
-    grouped = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": "visit"}), "p_new", repair="never", **FAST)
-    noticed = kwis.evaluate(kwis.read_log(copies, **{**arguments, "group": None}), "p_new", repair="never", **FAST)
+    single = kwis.evaluate(
+        kwis.read_log(sample.table, **{**arguments, "group": None}), "p_new", repair="never", **FAST
+    )
+    grouped = kwis.evaluate(
+        kwis.read_log(copies, **{**arguments, "group": "visit"}), "p_new", repair="never", **FAST
+    )
+    noticed = kwis.evaluate(
+        kwis.read_log(copies, **{**arguments, "group": None}), "p_new", repair="never", **FAST
+    )
     widths = [_row(found, "p_new", "wis").interval.width for found in (single, grouped, noticed)]
     assert widths[1] == pytest.approx(widths[0], rel=1e-2)
-    assert widths[2] == pytest.approx(widths[0], rel=1e-2)  # copies are one decision, whether somebody says so or not
+    assert widths[2] == pytest.approx(
+        widths[0], rel=1e-2
+    )  # copies are one decision, whether somebody says so or not
 
 
 def test_the_same_seed_gives_the_same_answer_and_a_generator_is_written_down(log):
-    first = kwis.evaluate(log, "p_new", estimators=["wis"], interval=kwis.Bootstrap(50), rng=np.random.default_rng(4))
-    again = kwis.evaluate(log, "p_new", estimators=["wis"], interval=kwis.Bootstrap(50), rng=first.settings.seed)
+    first = kwis.evaluate(
+        log, "p_new", estimators=["wis"], interval=kwis.Bootstrap(50), rng=np.random.default_rng(4)
+    )
+    again = kwis.evaluate(
+        log, "p_new", estimators=["wis"], interval=kwis.Bootstrap(50), rng=first.settings.seed
+    )
     assert [row.interval.low for row in first.rows] == [row.interval.low for row in again.rows]
 
 
@@ -173,7 +241,9 @@ def test_a_logger_that_left_nothing_to_chance_is_refused(sample):
 
 @pytest.mark.parametrize("wrong", ["bootstrap", kwis.Bootstrap, 0.9])
 def test_what_is_no_interval_method_is_refused(sample, wrong):
-    with pytest.raises(kwis.InputError, match=r"^`interval` must be an interval method such as kwis.Bootstrap\(\), got "):
+    with pytest.raises(
+        kwis.InputError, match=r"^`interval` must be an interval method such as kwis.Bootstrap\(\), got "
+    ):
         kwis.evaluate(sample.read(reward="click"), "p_new", interval=wrong)
 
 
@@ -190,7 +260,13 @@ def test_an_outcome_in_the_context_is_asked_about():
     rng = np.random.default_rng(0)
     n = 300
     reward = rng.normal(size=n)
-    table = {"paid": 3 * reward + 1, "x": rng.normal(size=n), "action": rng.integers(2, size=n), "reward": reward, "p": np.full(n, 0.5)}
+    table = {
+        "paid": 3 * reward + 1,
+        "x": rng.normal(size=n),
+        "action": rng.integers(2, size=n),
+        "reward": reward,
+        "p": np.full(n, 0.5),
+    }
     question = "is something decided after the action, such as another outcome, part of the context?"
     for context, asked in ((["x", "paid"], True), (["x"], False)):
         log = kwis.read_log(table, propensity="p", context=context)
@@ -213,17 +289,23 @@ def test_a_custom_estimator_takes_part(log):
         def estimate(self, sample):
             return kwis.Estimate(name=self.name, value=float(np.median(sample.reward)), n=sample.n)
 
-    found = kwis.evaluate(log, "p_new", estimators=["wis", Median()], interval=kwis.Bootstrap(20, method="percentile"))
+    found = kwis.evaluate(
+        log, "p_new", estimators=["wis", Median()], interval=kwis.Bootstrap(20, method="percentile")
+    )
     row = _row(found, "p_new", "median", "revenue")
     assert row.estimate.value == np.median(log.reward[:, 1])
     assert math.isnan(_change(found, "p_new", "median", "revenue").p_value)
 
 
 def test_an_interval_method_that_does_not_apply_is_replaced_and_noted(log):
-    found = kwis.evaluate(log, "p_new", estimators=["vis", "wis"], interval=kwis.EmpiricalBernstein(bound=1000))
+    found = kwis.evaluate(
+        log, "p_new", estimators=["vis", "wis"], interval=kwis.EmpiricalBernstein(bound=1000)
+    )
     assert any("EmpiricalBernstein does not apply to wis" in note for note in found.notes)
     assert _row(found, "p_new", "wis").interval.method == "influence"
-    assert set(found.settings.intervals.values()) == {"influence function"}  # rows are grouped, which it does not know
+    assert set(found.settings.intervals.values()) == {
+        "influence function"
+    }  # rows are grouped, which it does not know
 
 
 def test_few_rows_are_allowed_with_a_warning(sample):
@@ -255,7 +337,10 @@ def test_progress_is_told_from_start_to_end(log):
         ({"by": ["time"], "rng": -1}, "`rng` must be"),
         ({"target": {"logging policy": "p_new"}}, "must not be called"),
         ({"log": "log.csv"}, "'log.csv' does not exist"),
-        ({"log": 3}, "`log` must be a path, a data frame, an Arrow table or a dictionary of arrays, got builtins.int"),
+        (
+            {"log": 3},
+            "`log` must be a path, a data frame, an Arrow table or a dictionary of arrays, got builtins.int",
+        ),
     ],
 )
 def test_bad_arguments_get_one_sentence(log, arguments, sentence):
@@ -265,9 +350,18 @@ def test_bad_arguments_get_one_sentence(log, arguments, sentence):
 
 @pytest.mark.filterwarnings("ignore:the log has only 4 rows")
 def test_an_interval_beyond_all_numbers_is_refused_in_a_sentence():
-    table = {"action": [0, 1, 0, 1], "reward": [1e100, -1e100, 1e100, 0.0], "propensity": [6e-209, 0.5, 0.5, 0.5], "p_new": [0.9] * 4}
+    table = {
+        "action": [0, 1, 0, 1],
+        "reward": [1e100, -1e100, 1e100, 0.0],
+        "propensity": [6e-209, 0.5, 0.5, 0.5],
+        "p_new": [0.9] * 4,
+    }
     log = kwis.read_log(table, propensity="propensity")
     with pytest.raises(
-        kwis.InputError, match=r"^`reward` must not be so large that an interval overflows, got .* around .*: use a larger unit$"
+        kwis.InputError,
+        match=(
+            r"^`reward` must not be so large that an interval overflows, got .* around .*: use a larger "
+            r"unit$"
+        ),
     ):
         kwis.evaluate(log, "p_new", estimators=["vis"])

@@ -20,12 +20,23 @@ def pair(context, weight, reward, group=None):
     for name, own in (("target", weight), ("logging policy", np.ones(len(weight)))):
         sample = kwis.WeightedSample(context=context, weight=own, reward=reward, group=group)
         estimate = kwis.WIS().estimate(sample)
-        made.append(Measured(target=name, reward="r", estimator=kwis.WIS(), asked=kwis.WIS(), sample=sample, estimate=estimate))
+        made.append(
+            Measured(
+                target=name,
+                reward="r",
+                estimator=kwis.WIS(),
+                asked=kwis.WIS(),
+                sample=sample,
+                estimate=estimate,
+            )
+        )
     return made
 
 
 def heavy_pair(rng, n=90, chance=0.3):
-    """Some 25 effective rows of 90, and rewards of 0 or 1 with the same chance whatever the action: no true difference."""
+    """Some 25 effective rows of 90, and rewards of 0 or 1 with the same chance whatever the action: no true
+    difference.
+    """
     return pair(np.zeros((n, 1)), np.exp(1.1 * rng.normal(size=n)), (rng.random(n) < chance).astype(float))
 
 
@@ -40,7 +51,9 @@ def test_no_arm_is_shorter_and_both_grow_with_the_level():
     rng = np.random.default_rng(4)
     for _ in range(20):
         target, logging = heavy_pair(rng)
-        plain, few, higher = (made.between(target, logging) for made in (PLAIN, FEW, replace(FEW, level=0.99)))
+        plain, few, higher = (
+            made.between(target, logging) for made in (PLAIN, FEW, replace(FEW, level=0.99))
+        )
         assert higher.low <= few.low <= plain.low
         assert plain.high <= few.high <= higher.high
 
@@ -61,7 +74,10 @@ def test_a_p_value_below_one_minus_the_level_is_an_interval_without_0():
 
 def test_the_p_value_does_not_depend_on_the_level():
     target, logging = heavy_pair(np.random.default_rng(6))
-    found = [made.p_value_between(target, logging, made.between(target, logging)) for made in (FEW, replace(FEW, level=0.5))]
+    found = [
+        made.p_value_between(target, logging, made.between(target, logging))
+        for made in (FEW, replace(FEW, level=0.5))
+    ]
     assert found[0] == pytest.approx(found[1], rel=1e-3)
 
 

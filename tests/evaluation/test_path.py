@@ -13,7 +13,11 @@ from kwis.evaluation.path import bandwidth_grid, paths_of
 
 
 def _estimate(evaluation, target, estimator, reward):
-    return next(row.estimate for row in evaluation.rows if (row.target, row.estimator, row.reward) == (target, estimator, reward))
+    return next(
+        row.estimate
+        for row in evaluation.rows
+        if (row.target, row.estimator, row.reward) == (target, estimator, reward)
+    )
 
 
 def test_a_path_meets_the_estimates_at_both_ends_and_where_it_was_chosen(evaluation):
@@ -27,8 +31,12 @@ def test_a_path_meets_the_estimates_at_both_ends_and_where_it_was_chosen(evaluat
         assert path.chosen == chosen.bandwidth
         (at,) = np.flatnonzero(path.bandwidths == path.chosen)
         assert path.values[at] == pytest.approx(chosen.value, rel=1e-11)
-        assert path.values[0] == pytest.approx(_estimate(evaluation, path.target, "normalised-state-wis", path.reward).value, rel=1e-11)
-        assert path.values[-1] == pytest.approx(_estimate(evaluation, path.target, "wis", path.reward).value, rel=1e-11)
+        assert path.values[0] == pytest.approx(
+            _estimate(evaluation, path.target, "normalised-state-wis", path.reward).value, rel=1e-11
+        )
+        assert path.values[-1] == pytest.approx(
+            _estimate(evaluation, path.target, "wis", path.reward).value, rel=1e-11
+        )
         assert (path.lows < path.values).all()
         assert (path.values < path.highs).all()
 
@@ -49,7 +57,9 @@ def test_every_point_of_a_path_is_the_estimate_at_its_bandwidth(n, kernel):
         for size in (1.0, 1e200)
     )
     chosen = kwis.KernelWIS(1.3, kernel=kernel)
-    for sample, path in zip(samples, paths_of(Policy(name="new", samples=samples), chosen, ["a", "b"], 0.95, None), strict=True):
+    for sample, path in zip(
+        samples, paths_of(Policy(name="new", samples=samples), chosen, ["a", "b"], 0.95, None), strict=True
+    ):
         for h, value, high in zip(path.bandwidths[1:-1], path.values[1:-1], path.highs[1:-1], strict=True):
             alone = kwis.KernelWIS(h, kernel=kernel, normalised=True).estimate(sample)
             assert value == pytest.approx(alone.value, rel=1e-9)
@@ -65,4 +75,6 @@ def test_the_grid_has_the_chosen_bandwidth_once():
 
 def test_one_bandwidth_per_feature_has_no_path(log):
     kernel = kwis.KernelWIS(np.ones(log.without_context(["p_new"]).context.shape[1]), normalised=True)
-    assert kwis.evaluate(log, "p_new", estimators=["wis", kernel], interval=kwis.InfluenceInterval()).paths == ()
+    assert (
+        kwis.evaluate(log, "p_new", estimators=["wis", kernel], interval=kwis.InfluenceInterval()).paths == ()
+    )

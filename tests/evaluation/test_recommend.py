@@ -32,9 +32,20 @@ def errors(*names: str) -> dict[str, float]:
 
 def report(*, wrong=False, estimated=False, finding=None) -> PropensityReport:
     failure = MeanTest(
-        kind="weight", subject="new", region="country = BR", column="country", n=90, mean=1.4, low=1.2, high=1.6, z=4.0, p_value=1e-4
+        kind="weight",
+        subject="new",
+        region="country = BR",
+        column="country",
+        n=90,
+        mean=1.4,
+        low=1.2,
+        high=1.6,
+        z=4.0,
+        p_value=1e-4,
     )
-    findings = () if finding is None else (Finding(kind=finding, serious=True, sentence=f"{finding} propensities"),)
+    findings = (
+        () if finding is None else (Finding(kind=finding, serious=True, sentence=f"{finding} propensities"),)
+    )
     return PropensityReport(
         verdict=kwis.Verdict(level="trust"),
         p_value=1e-4 if wrong else 0.5,
@@ -50,17 +61,25 @@ def report(*, wrong=False, estimated=False, finding=None) -> PropensityReport:
 def test_rows_with_neighbours_call_for_local_normalisation(isolation):
     found = pick(ALL, report(), isolation)
     assert (found.name, found.runner_up) == ("doubly-robust-normalised-kernel-wis", "doubly-robust-wis")
-    assert found.why == ("weights are normalised around each context, which undoes errors that neighbouring contexts share",)
+    assert found.why == (
+        "weights are normalised around each context, which undoes errors that neighbouring contexts share",
+    )
 
 
 def test_rows_without_neighbours_call_for_one_normaliser():
     found = pick(ALL, report(), 0.42)
     assert (found.name, found.runner_up) == ("doubly-robust-wis", "doubly-robust-normalised-kernel-wis")
-    assert found.why == ("rows make up 42% of the weight around them: too few neighbours, so one normaliser serves all rows",)
+    assert found.why == (
+        "rows make up 42% of the weight around them: too few neighbours, so one normaliser serves all rows",
+    )
 
 
 @pytest.mark.parametrize(
-    ("isolation", "words"), [(None, "it is not known whether rows have neighbours"), (float("nan"), "rows make up nan% of the weight")]
+    ("isolation", "words"),
+    [
+        (None, "it is not known whether rows have neighbours"),
+        (float("nan"), "rows make up nan% of the weight"),
+    ],
 )
 def test_unknown_neighbours_are_none(isolation, words):
     found = pick(ALL, report(), isolation)
@@ -68,7 +87,9 @@ def test_unknown_neighbours_are_none(isolation, words):
     assert words in found.why[0]
 
 
-@pytest.mark.parametrize("doubt", [{"wrong": True}, {"estimated": True}, {"finding": "rounded"}, {"finding": "constant"}])
+@pytest.mark.parametrize(
+    "doubt", [{"wrong": True}, {"estimated": True}, {"finding": "rounded"}, {"finding": "constant"}]
+)
 def test_doubts_about_propensities_are_told_and_change_nothing(doubt):
     found = pick(ALL, report(**doubt), 0.1)
     assert found.name == "doubly-robust-normalised-kernel-wis"
@@ -110,8 +131,14 @@ def test_the_error_of_an_estimator_that_is_not_wanted_decides_nothing():
 
 
 def test_the_reason_says_what_the_model_brings():
-    words = "only what the reward model leaves unexplained is weighted, which makes up for some errors of propensities"
-    assert pick({**ALL, "doubly-robust-wis": 0.5}, report(), 0.9, 0.3).why[-1] == f"{words} (standard error 50% smaller)"
+    words = (
+        "only what the reward model leaves unexplained is weighted, which makes up for some errors of "
+        "propensities"
+    )
+    assert (
+        pick({**ALL, "doubly-robust-wis": 0.5}, report(), 0.9, 0.3).why[-1]
+        == f"{words} (standard error 50% smaller)"
+    )
     assert pick(errors("doubly-robust-wis"), report(), None, 0.3).why[-1] == words
     assert pick({**ALL, "doubly-robust-wis": 1.1}, report(), 0.9, 0.3).why[-1] == (
         "the reward model makes the standard error larger, so it takes no part"
@@ -120,7 +147,10 @@ def test_the_reason_says_what_the_model_brings():
 
 def test_what_was_not_computed_is_replaced():
     assert pick(errors("vis", "wis"), report(wrong=True)).name == "wis"
-    assert pick(errors("doubly-robust-wis", "normalised-kernel-wis"), report(), 0.3).name == "normalised-kernel-wis"
+    assert (
+        pick(errors("doubly-robust-wis", "normalised-kernel-wis"), report(), 0.3).name
+        == "normalised-kernel-wis"
+    )
     assert pick(errors("normalised-kernel-wis", "vis"), report(), 0.9).name == "normalised-kernel-wis"
     assert pick(errors("doubly-robust-wis", "vis"), report()).name == "doubly-robust-wis"
     assert pick(errors("vis", "truncated-vis"), report()).name == "truncated-vis"
@@ -149,11 +179,19 @@ def change(estimator, low, value, high):
 
 
 def test_estimates_that_agree_have_no_disagreement():
-    assert disagreement(change("a", 0.1, 0.2, 0.3), change("b", 0.11, 0.21, 0.31), interval(-0.03, -0.01, 0.01)) is None
+    assert (
+        disagreement(change("a", 0.1, 0.2, 0.3), change("b", 0.11, 0.21, 0.31), interval(-0.03, -0.01, 0.01))
+        is None
+    )
 
 
 def test_a_gap_too_small_to_matter_is_no_disagreement():
-    assert disagreement(change("a", 0.1, 0.2, 0.3), change("b", 0.11, 0.21, 0.31), interval(-0.02, -0.01, -0.005)) is None
+    assert (
+        disagreement(
+            change("a", 0.1, 0.2, 0.3), change("b", 0.11, 0.21, 0.31), interval(-0.02, -0.01, -0.005)
+        )
+        is None
+    )
 
 
 def test_a_gap_beyond_chance_is_a_disagreement():
@@ -163,10 +201,16 @@ def test_a_gap_beyond_chance_is_a_disagreement():
 
 def test_different_decisions_are_a_disagreement():
     found = disagreement(change("a", 0.1, 0.2, 0.3), change("b", -0.1, 0.1, 0.3), interval(-0.1, 0.1, 0.3))
-    assert found == "a and b disagree: by b the target is not told apart from the logging policy (+0.10, 95% -0.10 to +0.30)"
+    assert found == (
+        "a and b disagree: by b the target is not told apart from the logging policy (+0.10, 95% -0.10 to "
+        "+0.30)"
+    )
 
 
 def test_a_model_that_predicts_no_better_than_the_mean_takes_no_part():
     found = pick({"wis": 1.0, "doubly-robust-wis": 0.8}, report(), 0.5, explained=-0.001)
     assert found.name == "wis"
-    assert found.why[-1] == "the reward model predicts held-out rewards no better than their mean, so it takes no part"
+    assert (
+        found.why[-1]
+        == "the reward model predicts held-out rewards no better than their mean, so it takes no part"
+    )

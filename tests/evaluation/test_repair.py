@@ -59,7 +59,9 @@ def test_wrong_propensities_are_repaired_and_estimates_come_nearer_to_the_truth(
     for seed in range(4):
         log, value = shop(seed=seed, power=0.4)
         for mode in errors:
-            found = kwis.evaluate(log, "new", repair=mode, estimators="wis", interval=kwis.InfluenceInterval())
+            found = kwis.evaluate(
+                log, "new", repair=mode, estimators="wis", interval=kwis.InfluenceInterval()
+            )
             errors[mode] += abs(found.recommended["new"].row.estimate.value - value)
     assert errors["auto"] < 0.5 * errors["never"]
 
@@ -69,7 +71,10 @@ def test_before_and_after_are_both_there(tempered):
     assert not repair.kept
     assert repair.terms[0] == "scale"
     assert repair.log_loss_after < repair.log_loss_before
-    assert repair.reliability_after.expected_calibration_error < repair.reliability_before.expected_calibration_error
+    assert (
+        repair.reliability_after.expected_calibration_error
+        < repair.reliability_before.expected_calibration_error
+    )
     assert tempered.propensity.wrong
     assert not repair.after.wrong
     (made,) = repair.estimates
@@ -137,16 +142,26 @@ def test_repair_that_was_asked_for_finds_no_fault_where_there_is_none():
 
 
 def many_actions(n: int, k: int, *, whole: bool) -> kwis.LoggedBandit:
-    """Propensities that are far too even, of all actions or of the logged one; rows have weights and come in groups of two."""
+    """Propensities that are far too even, of all actions or of the logged one; rows have weights and come in
+    groups of two.
+    """
     rng = np.random.default_rng(k)
     x = rng.normal(size=(n, 3))
     truth = softmax(x @ rng.normal(size=(3, k)))
     action = drawn(truth, rng)
     given = softmax(0.2 * np.log(truth))
     propensity = given if whole else given[np.arange(n), action]
-    table = {"x": x, "action": action, "reward": rng.random(n), "p": propensity, "new": np.full((n, k), 1 / k)}
+    table = {
+        "x": x,
+        "action": action,
+        "reward": rng.random(n),
+        "p": propensity,
+        "new": np.full((n, k), 1 / k),
+    }
     table |= {"user": np.arange(n) // 2, "stands_for": rng.uniform(0.5, 2.0, n)}
-    return kwis.read_log(table, context="x", propensity="p", actions=range(k), group="user", row_weight="stands_for")
+    return kwis.read_log(
+        table, context="x", propensity="p", actions=range(k), group="user", row_weight="stands_for"
+    )
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -156,7 +171,9 @@ def test_any_number_of_actions_weighted_rows_and_groups_will_do(k, whole):
     assert not found.repair.kept
     assert found.repair.log_loss_after < found.repair.log_loss_before
     assert found.repair.inverse_after == pytest.approx(1, abs=0.25)
-    assert (found.repair.reliability_after is None) == (not whole and k > 2)  # of two actions one tells the other
+    assert (found.repair.reliability_after is None) == (
+        not whole and k > 2
+    )  # of two actions one tells the other
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -178,14 +195,18 @@ def test_every_target_is_shown_before_and_after():
 def test_the_call_that_makes_it_again_names_the_mode(tmp_path):
     found = kwis.evaluate(shop(n=300)[0], "new", repair="never", **FAST)
     assert found.settings.repair == "never"
-    assert "repair=&#x27;never&#x27;" in found.to_html(tmp_path / "report.html").read_text(encoding="utf-8").replace("&#39;", "&#x27;")
+    assert "repair=&#x27;never&#x27;" in found.to_html(tmp_path / "report.html").read_text(
+        encoding="utf-8"
+    ).replace("&#39;", "&#x27;")
 
 
 def jackknifed(log: kwis.LoggedBandit, estimator: Any) -> tuple[kwis.WeightedSample, np.ndarray]:
     """The repaired log as the target sees it, and the estimate by each refit of the repair."""
     found = repair_propensities(log, when="helpful", rng=0)
     (target,) = resolve_targets(log, "new")
-    values = [estimator.estimate(weigh(replace(log, propensity=column), target)).value for column in found.refits.T]
+    values = [
+        estimator.estimate(weigh(replace(log, propensity=column), target)).value for column in found.refits.T
+    ]
     return weigh(found.attach(log), target), np.array(values)
 
 
@@ -199,20 +220,27 @@ def test_intervals_allow_for_the_error_of_the_repair():
     interval = kwis.StudentInterval(model_error=error).interval(kwis.WIS(), sample)
     assert (row.interval.low, row.interval.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert row.interval.width > alone.width
-    assert found.settings.intervals["wis"] == "Student's, from the influence function, with the error of the propensity model"
+    assert (
+        found.settings.intervals["wis"]
+        == "Student's, from the influence function, with the error of the propensity model"
+    )
     (change,) = found.changes
     plain = standard_error(row.estimate.influence - (log.reward[:, 0] - log.reward.mean()), None)
     assert change.std_error == pytest.approx(math.hypot(plain, error), rel=1e-9)
 
 
-@pytest.mark.parametrize("estimator", [kwis.KernelWIS(1.0, normalised=True), kwis.KernelWIS(1.0), kwis.VIS(), kwis.StateWIS()])
+@pytest.mark.parametrize(
+    "estimator", [kwis.KernelWIS(1.0, normalised=True), kwis.KernelWIS(1.0), kwis.VIS(), kwis.StateWIS()]
+)
 def test_every_estimator_has_its_own_error_of_the_repair(estimator):
     log, _ = shop(n=300, power=0.4)
     found = kwis.evaluate(log, "new", estimators=[estimator], interval=kwis.InfluenceInterval())
     _, values = jackknifed(log, estimator)
     error = math.sqrt(0.8 * np.square(values - values.mean()).sum())
     row = found.rows[-1]
-    assert row.interval.high - row.interval.value == pytest.approx(1.959964 * math.hypot(row.estimate.std_error, error), rel=1e-6)
+    assert row.interval.high - row.interval.value == pytest.approx(
+        1.959964 * math.hypot(row.estimate.std_error, error), rel=1e-6
+    )
 
 
 def test_segments_allow_for_it_too():
@@ -226,12 +254,17 @@ def test_segments_allow_for_it_too():
 def test_a_method_that_cannot_allow_for_it_says_so():
     log, _ = shop(n=300, power=0.4)
     found = kwis.evaluate(log, "new", estimators="wis", interval=kwis.Bootstrap(20))
-    assert "Bootstrap takes estimated or repaired propensities for right ones; the default adds the error of their model" in found.notes
+    assert (
+        "Bootstrap takes estimated or repaired propensities for right ones; the default adds the error of "
+        "their model" in found.notes
+    )
 
 
 @pytest.mark.slow
 def test_intervals_cover_after_repair():
-    """95 % intervals on 150 logs of 250 rows: 1.8 points of Monte Carlo error; the error of the repair makes them no worse."""
+    """95 % intervals on 150 logs of 250 rows: 1.8 points of Monte Carlo error; the error of the repair makes
+    them no worse.
+    """
     covered = np.zeros(2)
     for seed in range(150):
         log, value = shop(n=250, seed=1_000 + seed, power=0.4)
@@ -258,7 +291,13 @@ def test_a_mode_that_does_not_exist_is_refused_before_the_log_is_opened(tmp_path
 
 def test_the_report_shows_both(tempered, tmp_path):
     page = tempered.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
-    for words in ("<h3>Repair</h3>", "As given", "As repaired", "Calibration after repair", "and repaired from its actions"):
+    for words in (
+        "<h3>Repair</h3>",
+        "As given",
+        "As repaired",
+        "Calibration after repair",
+        "and repaired from its actions",
+    ):
         assert words in page
 
 
@@ -271,5 +310,7 @@ def test_a_bad_target_is_no_reason_to_repair_and_spoils_no_other(known):
     assert found.diagnostics["good"].verdict.level == "trust"
     bad = found.diagnostics["ones"].verdict
     assert bad.level == "do not trust"
-    assert bad.reasons[0].startswith("the weights of ones do not average 1: its probabilities or the propensities are wrong; everywhere")
+    assert bad.reasons[0].startswith(
+        "the weights of ones do not average 1: its probabilities or the propensities are wrong; everywhere"
+    )
     assert not any("propensities fail" in reason for pick in found.recommendations for reason in pick.why)

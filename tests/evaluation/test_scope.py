@@ -40,9 +40,14 @@ def test_the_answer_asks_where_propensities_come_from():
     found = answered()
     assert found.recommendation().row.verdict.level == "trust"
     words = " ".join(str(found).split())
-    assert "checked: weights, overlap, propensities against actions, whether policies learnt from these rows" in words
+    assert (
+        "checked: weights, overlap, propensities against actions, whether policies learnt from these rows"
+        in words
+    )
     assert "not checkable: causes of both action and reward that are not in the context" in words
-    assert "say propensity_source='randomiser' if these are the probabilities that the system drew with" in words
+    assert (
+        "say propensity_source='randomiser' if these are the probabilities that the system drew with" in words
+    )
     assert found.settings.propensity_source is None
 
 
@@ -75,8 +80,13 @@ def test_estimated_propensities_are_a_models():
 
 
 def test_only_two_sources_are_known():
-    for make in (lambda: log_of(propensity_source="guess"), lambda: kwis.evaluate(log_of(), "new", propensity_source="guess")):
-        with pytest.raises(kwis.InputError, match="`propensity_source` must be one of randomiser, model, got 'guess'"):
+    for make in (
+        lambda: log_of(propensity_source="guess"),
+        lambda: kwis.evaluate(log_of(), "new", propensity_source="guess"),
+    ):
+        with pytest.raises(
+            kwis.InputError, match="`propensity_source` must be one of randomiser, model, got 'guess'"
+        ):
             make()
 
 
@@ -85,7 +95,11 @@ def test_a_scan_keeps_what_was_said():
     import pyarrow as pa
 
     table = pa.table({name: column.natural() for name, column in log_of().table.columns.items()})
-    found = kwis.evaluate(kwis.scan_log(table, context=["x"], propensity_source="model"), kwis.probability("new"), estimators=["wis"])
+    found = kwis.evaluate(
+        kwis.scan_log(table, context=["x"], propensity_source="model"),
+        kwis.probability("new"),
+        estimators=["wis"],
+    )
     assert found.settings.propensity_source == "model"
     assert found.recommendation().row.verdict.level == "with care"
     assert found.sensitivity[0].factor > 1
@@ -96,7 +110,9 @@ def test_the_answer_says_how_wrong_the_odds_would_have_to_be():
     found = answered()
     one = found.sensitivity[0]
     assert one.factor > 1
-    assert f"holds unless the odds of the propensities are wrong by a factor of {one.factor:.3g}" in " ".join(str(found).split())
+    assert f"holds unless the odds of the propensities are wrong by a factor of {one.factor:.3g}" in " ".join(
+        str(found).split()
+    )
     assert any("unless the odds" in line for line in page_of(found).support)
     assert json.loads(found.to_json())["sensitivity"][0]["factor"] == pytest.approx(one.factor)
 
@@ -126,7 +142,9 @@ def test_no_error_undoes_what_every_row_says():
         "propensity": np.full(300, 0.5),
         "one": np.ones(300, int),
     }
-    found = kwis.evaluate(kwis.read_log(frame, propensity="propensity", context=["x"]), kwis.chosen("one"), **CHEAP)
+    found = kwis.evaluate(
+        kwis.read_log(frame, propensity="propensity", context=["x"]), kwis.chosen("one"), **CHEAP
+    )
     assert math.isinf(found.sensitivity[0].factor)
     assert "whatever the error in the odds" in " ".join(str(found).split())
 
@@ -140,6 +158,8 @@ def test_a_scan_sees_a_policy_that_learnt_from_its_rows():
     reward = log.reward[:, 0]
     columns["lucky"] = np.where(reward > np.median(reward), log.action, 1 - log.action)
     for target in (kwis.chosen("lucky"), kwis.trained_elsewhere(kwis.chosen("lucky"))):
-        found = kwis.evaluate(kwis.scan_log(pa.table(columns), context=["x"]), target, estimators=["wis"]).recommendation()
+        found = kwis.evaluate(
+            kwis.scan_log(pa.table(columns), context=["x"]), target, estimators=["wis"]
+        ).recommendation()
         assert found.row.verdict.level == "do not trust"
         assert any("learnt from these very rows" in reason for reason in found.row.verdict.reasons)

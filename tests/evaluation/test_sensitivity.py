@@ -32,12 +32,18 @@ def test_the_range_is_that_of_all_corners(gamma, seed):
     logged[rng.random(n) < 0.2] = 0.0
     reward = rng.normal(size=n).round(1 if seed else 0)  # with ties too
     expected = corners(logged, propensity, reward, mass, gamma)
-    assert Box.of(logged, propensity, reward, mass).range(gamma) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert Box.of(logged, propensity, reward, mass).range(gamma) == pytest.approx(
+        expected, rel=1e-12, abs=1e-12
+    )
 
 
 def test_gamma_one_is_wis_and_ranges_grow(log, evaluation):
     for found in kwis.sensitivity(log, ["p_new", "p_bold"]):
-        wis = next(row for row in evaluation.rows if (row.target, row.estimator, row.reward) == (found.target, "wis", found.reward))
+        wis = next(
+            row
+            for row in evaluation.rows
+            if (row.target, row.estimator, row.reward) == (found.target, "wis", found.reward)
+        )
         assert found.value == pytest.approx(wis.estimate.value, rel=1e-12)
         assert found.lows[0] == pytest.approx(found.value)
         assert found.highs[0] == pytest.approx(found.value)

@@ -14,7 +14,17 @@ def softmax(scores):
     return chances / chances.sum(axis=1, keepdims=True)
 
 
-def log_of(n, seed, *, users=None, share="nothing", column="user", whole=True, same_context=False, age_in_context=False):
+def log_of(
+    n,
+    seed,
+    *,
+    users=None,
+    share="nothing",
+    column="user",
+    whole=True,
+    same_context=False,
+    age_in_context=False,
+):
     """A log with an age, an hour and a shop, and users who share nothing, a draw, or a taste."""
     rng = np.random.default_rng([seed, n])
     user = rng.integers(0, users or n, n)
@@ -22,7 +32,9 @@ def log_of(n, seed, *, users=None, share="nothing", column="user", whole=True, s
     if same_context:
         x = rng.normal(size=(users, 2))[user]
     age, hour, shop = rng.integers(18, 80, n), rng.integers(0, 24, n), rng.integers(0, 60, n)
-    scores = x @ rng.normal(size=(2, 3)) + (np.outer((age - 50) / 20, [0.5, 0, -0.5]) if age_in_context else 0)
+    scores = x @ rng.normal(size=(2, 3)) + (
+        np.outer((age - 50) / 20, [0.5, 0, -0.5]) if age_in_context else 0
+    )
     chances = softmax(scores)
     uniform = rng.random((n, 1))
     if share == "draw":
@@ -32,7 +44,15 @@ def log_of(n, seed, *, users=None, share="nothing", column="user", whole=True, s
             chances = softmax(scores)[first]
     action = (chances.cumsum(axis=1) < uniform).sum(axis=1).clip(max=2)
     taste = rng.normal(size=users)[user] if share == "taste" else 0.0
-    reward = x[:, 0] + 0.5 * action + np.sin((age - 18) / 15) + 0.02 * age + np.sin(hour / 4) + taste + rng.normal(size=n)
+    reward = (
+        x[:, 0]
+        + 0.5 * action
+        + np.sin((age - 18) / 15)
+        + 0.02 * age
+        + np.sin(hour / 4)
+        + taste
+        + rng.normal(size=n)
+    )
     columns = {"x": x, "age": age, "hour": hour, "shop": shop, "action": action, "reward": reward}
     columns |= {f"p_{k}": chances[:, k] for k in range(3)} if whole else {"p": chances[np.arange(n), action]}
     if users is not None and column is not None:
@@ -54,7 +74,10 @@ def test_ordinary_columns_are_not_asked_about(whole):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n", [400, 5_000])
 def test_ordinary_columns_are_hardly_ever_asked_about(n, whole):
-    asked = [bool(list(shared_draws(log_of(n, 100 + seed, users=n // 20, whole=whole, column="cell"), 0))) for seed in range(150)]
+    asked = [
+        bool(list(shared_draws(log_of(n, 100 + seed, users=n // 20, whole=whole, column="cell"), 0)))
+        for seed in range(150)
+    ]
     assert np.mean(asked) < 0.02
 
 
@@ -63,10 +86,14 @@ def test_ordinary_columns_are_hardly_ever_asked_about(n, whole):
 @pytest.mark.parametrize("users", [40, 250])
 def test_users_who_share_a_draw_are_asked_about(users, column, whole):
     for seed in range(4):
-        (verdict,) = shared_draws(log_of(1_000, seed, users=users, share="draw", column=column, whole=whole), 0)
+        (verdict,) = shared_draws(
+            log_of(1_000, seed, users=users, share="draw", column=column, whole=whole), 0
+        )
         assert verdict.level == "do not trust"
         (reason,) = verdict.reasons
-        assert reason.startswith(f"rows with the same `{column}` were given the same actions more often than chance allows")
+        assert reason.startswith(
+            f"rows with the same `{column}` were given the same actions more often than chance allows"
+        )
         assert reason.endswith(f"name it with group='{column}'")
 
 
@@ -84,11 +111,15 @@ def test_rows_that_share_one_draw_become_a_group(column, whole):
     grouped = with_shared_draws_grouped(log)
     assert grouped.group_origin == "shared"
     pairs = np.unique(np.column_stack([grouped.group, log["x_0"]]), axis=0)
-    assert len(pairs) == len(np.unique(grouped.group)) == len(np.unique(log["x_0"]))  # one group for every user
+    assert (
+        len(pairs) == len(np.unique(grouped.group)) == len(np.unique(log["x_0"]))
+    )  # one group for every user
     (verdict,) = shared_draws(grouped, 0)
     assert verdict.level == ("do not trust" if column is None else "with care")
     what = "context" if column is None else f"`{column}`"
-    assert verdict.reasons[0].startswith(f"rows with the same {what} nearly always have the same action, though others had a chance")
+    assert verdict.reasons[0].startswith(
+        f"rows with the same {what} nearly always have the same action, though others had a chance"
+    )
     assert verdict.reasons[0] in grouped.notes
 
 
@@ -115,21 +146,30 @@ def test_an_evaluation_takes_users_who_share_a_draw_for_groups_and_keeps_right_p
     found = kwis.evaluate(log, lambda rows: np.full((rows.n, 3), 1 / 3), estimators=["wis"])
     verdict = found.recommendation().row.verdict
     assert verdict.level != "trust"
-    assert any("rows with the same `user` nearly always have the same action" in reason for reason in verdict.reasons)
+    assert any(
+        "rows with the same `user` nearly always have the same action" in reason for reason in verdict.reasons
+    )
     assert found.repair.kept
     assert next(iter(found.diagnostics.values())).weights.groups == len(np.unique(log["user"]))
 
 
 def test_users_are_asked_about_by_name():
     (question,) = questions(log_of(600, 1, users=60))
-    assert question == "rows share values of `user`: if these are one user or session each, name it with group='user'"
+    assert (
+        question
+        == "rows share values of `user`: if these are one user or session each, name it with group='user'"
+    )
 
 
-@pytest.mark.parametrize("name", ["user", "user_id", "userId", "session", "customer_number", "visitor-id", "uid", "patient"])
+@pytest.mark.parametrize(
+    "name", ["user", "user_id", "userId", "session", "customer_number", "visitor-id", "uid", "patient"]
+)
 def test_names_of_groups(name):
     assert sounds_like_a_group(name)
 
 
-@pytest.mark.parametrize("name", ["age", "hour", "users_seen", "item_id", "superuser_rights", "device", "paid"])
+@pytest.mark.parametrize(
+    "name", ["age", "hour", "users_seen", "item_id", "superuser_rights", "device", "paid"]
+)
 def test_names_of_other_things(name):
     assert not sounds_like_a_group(name)

@@ -40,7 +40,9 @@ def test_selection_uses_the_seeded_subset_and_the_estimate_all_rows(sample, smal
     bandwidth = kwis.KernelWIS(rng=5).estimate(whole.take(subset)).bandwidth
     row = next(row for row in found.rows if row.target == "p_new")
     assert row.estimate.bandwidth == bandwidth
-    assert row.estimate.value == pytest.approx(kwis.KernelWIS(bandwidth, normalised=True).estimate(whole).value, rel=1e-11)
+    assert row.estimate.value == pytest.approx(
+        kwis.KernelWIS(bandwidth, normalised=True).estimate(whole).value, rel=1e-11
+    )
 
 
 def test_small_logs_use_every_row():
@@ -63,7 +65,10 @@ def test_sampled_neighbours_are_taken_on_request_and_said(sample, monkeypatch):
     note = next(note for note in near.notes if "sampled neighbours of the 400 rows" in note)
     assert "of its standard error" in note
     for name in names:
-        one, other = (next(row for row in found.rows if row.target == "p_new" and row.estimate.name == name) for found in (exact, near))
+        one, other = (
+            next(row for row in found.rows if row.target == "p_new" and row.estimate.name == name)
+            for found in (exact, near)
+        )
         error = other.estimate.precision.error if name != "wis" else 1e-12
         assert abs(one.estimate.value - other.estimate.value) < 4 * error
         assert other.interval.low == pytest.approx(one.interval.low, abs=4 * error + 0.1 * one.interval.width)

@@ -20,7 +20,12 @@ def test_the_headline_covers_the_true_difference_as_often_as_it_says():
 
 
 def test_wrong_propensities_of_the_sample_log_are_named_and_cost_trust():
-    found = kwis.evaluate(kwis.sample_log().read(reward="click"), "p_bold", estimators=["vis", "wis"], interval=kwis.InfluenceInterval())
+    found = kwis.evaluate(
+        kwis.sample_log().read(reward="click"),
+        "p_bold",
+        estimators=["vis", "wis"],
+        interval=kwis.InfluenceInterval(),
+    )
     first = found.recommended["p_bold"]
     assert first.why[0] == "the propensities fail their tests (country = BR)"
     assert first.row.verdict.level != "trust"
@@ -32,9 +37,17 @@ def test_under_wrong_propensities_the_recommended_change_is_nearer_the_truth_tha
     for seed in range(3):
         sample = kwis.sample_log(1000, rng=seed)
         estimators = ["vis", "wis", "normalised-kernel-wis", "doubly-robust-normalised-kernel-wis"]
-        found = kwis.evaluate(sample.read(reward="click"), "p_bold", estimators=estimators, interval=kwis.InfluenceInterval())
+        found = kwis.evaluate(
+            sample.read(reward="click"), "p_bold", estimators=estimators, interval=kwis.InfluenceInterval()
+        )
         truth = sample.truth["p_bold"]["click"] - sample.truth["logger"]["click"]
         picked += abs(found.recommended["p_bold"].change.interval.value - truth)
-        given = kwis.evaluate(sample.read(reward="click"), "p_bold", estimators="vis", interval=kwis.InfluenceInterval(), repair="never")
+        given = kwis.evaluate(
+            sample.read(reward="click"),
+            "p_bold",
+            estimators="vis",
+            interval=kwis.InfluenceInterval(),
+            repair="never",
+        )
         vis += abs(given.changes[0].interval.value - truth)
     assert picked < vis

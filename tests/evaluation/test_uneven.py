@@ -12,19 +12,27 @@ ESTIMATOR = kwis.KernelWIS(rng=3, normalised=True)
 
 
 def thinned(seed, n=2500, slope=0.0):
-    """A log in which one in ten of the rows without a click was kept: weights of a deterministic target, of mean ``exp(slope x)``."""
+    """A log in which one in ten of the rows without a click was kept: weights of a deterministic target, of
+    mean ``exp(slope x)``.
+    """
     rng = np.random.default_rng(seed)
     context = rng.normal(size=(n, 2))
     weight = 3.0 * (rng.random(n) < 1 / 3) * np.exp(slope * context[:, 0])
     reward = (rng.random(n) < 0.1).astype(float)
     kept = (reward > 0) | (rng.random(n) < 0.1)
     mass = np.where(reward > 0, 1.0, 10.0)
-    return kwis.WeightedSample(context=context[kept], weight=weight[kept], reward=reward[kept], mass=mass[kept])
+    return kwis.WeightedSample(
+        context=context[kept], weight=weight[kept], reward=reward[kept], mass=mass[kept]
+    )
 
 
 def kernel_mean_by_hand(at, others, bandwidth):
     near = [
-        (mass * math.exp(-sum((a - b) ** 2 for a, b in zip(at, context, strict=True)) / (2 * bandwidth**2)), weight)
+        (
+            mass
+            * math.exp(-sum((a - b) ** 2 for a, b in zip(at, context, strict=True)) / (2 * bandwidth**2)),
+            weight,
+        )
         for context, weight, mass in others
     ]
     return sum(share * weight for share, weight in near) / sum(share for share, _ in near)
@@ -49,7 +57,9 @@ def test_their_sum_is_what_the_scores_of_cross_validation_differ_by():
     estimator = kwis.KernelWIS(rng=3)
     folds = kwis.make_folds(250, 5, rng=3)
     flat, near = (kwis.cv_score(even.context, even.weight, h, folds)[0] for h in (math.inf, 0.9))
-    assert held_out_gains(0.9, estimator, even).mean() * even.weight.max() ** 2 == pytest.approx(flat - near, rel=1e-9)
+    assert held_out_gains(0.9, estimator, even).mean() * even.weight.max() ** 2 == pytest.approx(
+        flat - near, rel=1e-9
+    )
 
 
 def test_chance_does_not_make_a_bandwidth_finite():
@@ -75,7 +85,9 @@ def test_rows_that_count_alike_keep_what_cross_validation_selects():
     for seed in range(12):
         sample = thinned(seed)
         for mass in (None, np.full(sample.n, 7.0)):
-            even = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=sample.reward, mass=mass)
+            even = kwis.WeightedSample(
+                context=sample.context, weight=sample.weight, reward=sample.reward, mass=mass
+            )
             choice = ESTIMATOR.choose(even)
             assert worthwhile(choice, ESTIMATOR, even) is choice
             found.append(choice.value)
@@ -86,7 +98,9 @@ def test_a_bandwidth_made_infinite_has_the_score_of_the_mean():
     estimator = kwis.KernelWIS(rng=3, per_feature=True)
     samples = [thinned(seed, n=400) for seed in range(8)]
     made = [(sample, worthwhile(estimator.choose(sample), estimator, sample)) for sample in samples]
-    sample, choice = next((sample, choice) for sample, choice in made if np.isinf(choice.value).all() and choice.end_points.size)
+    sample, choice = next(
+        (sample, choice) for sample, choice in made if np.isinf(choice.value).all() and choice.end_points.size
+    )
     folds = kwis.make_folds(sample.n, 5, rng=3)
     errors = []
     for fold in range(5):
@@ -98,14 +112,36 @@ def test_a_bandwidth_made_infinite_has_the_score_of_the_mean():
 
 
 def test_an_evaluation_of_a_thinned_log_uses_one_normaliser_where_weights_show_nothing():
-    seed = next(seed for seed in range(20) if math.isfinite(kwis.KernelWIS(normalised=True).choose(thinned(seed)).value))
+    seed = next(
+        seed
+        for seed in range(20)
+        if math.isfinite(kwis.KernelWIS(normalised=True).choose(thinned(seed)).value)
+    )
     sample = thinned(seed)
-    table = {"x": sample.context[:, 0], "y": sample.context[:, 1], "reward": sample.reward, "stands_for": sample.mass}
-    table |= {"action": np.where(sample.weight > 0, "a", "b"), "propensity": np.where(sample.weight > 0, 1 / 3, 2 / 3)}
-    roles = {"action": "action", "reward": "reward", "propensity": "propensity", "context": ["x", "y"], "row_weight": "stands_for"}
+    table = {
+        "x": sample.context[:, 0],
+        "y": sample.context[:, 1],
+        "reward": sample.reward,
+        "stands_for": sample.mass,
+    }
+    table |= {
+        "action": np.where(sample.weight > 0, "a", "b"),
+        "propensity": np.where(sample.weight > 0, 1 / 3, 2 / 3),
+    }
+    roles = {
+        "action": "action",
+        "reward": "reward",
+        "propensity": "propensity",
+        "context": ["x", "y"],
+        "row_weight": "stands_for",
+    }
     target = np.tile([1.0, 0.0], (sample.n, 1))
-    found = kwis.evaluate(kwis.read_log(table, **roles), target, estimators=["wis", "normalised-kernel-wis"], repair="never")
-    whole, near = (next(row for row in found.rows if row.estimator == name) for name in ("wis", "normalised-kernel-wis"))
+    found = kwis.evaluate(
+        kwis.read_log(table, **roles), target, estimators=["wis", "normalised-kernel-wis"], repair="never"
+    )
+    whole, near = (
+        next(row for row in found.rows if row.estimator == name) for name in ("wis", "normalised-kernel-wis")
+    )
     assert math.isinf(near.estimate.bandwidth)
     assert near.estimate.value == pytest.approx(whole.estimate.value, rel=1e-12)
 

@@ -1,7 +1,8 @@
 """The corpus: hostile logs, each with the outcome that every door must give it.
 
-A case is a table or the bytes of a file, and either the number that comes out or the sentence that refuses it. Cases are made here by
-rules, so that a new odd name or value is one more entry in a list. ``python -m tests.hostile.cases FOLDER`` writes them out.
+A case is a table or the bytes of a file, and either the number that comes out or the sentence that refuses
+it. Cases are made here by rules, so that a new odd name or value is one more entry in a list. ``python -m
+tests.hostile.cases FOLDER`` writes them out.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def _categories() -> Iterator[Case]:
 def _actions() -> Iterator[Case]:
     for label, value in values.TEXTS.items():
         if value.strip():
-            yield Case(name=f"action {label}", table={**SOUND, "action": [value if a == "push" else a for a in SOUND["action"]]})
+            yield Case(
+                name=f"action {label}",
+                table={**SOUND, "action": [value if a == "push" else a for a in SOUND["action"]]},
+            )
 
 
 def _cells() -> Iterator[Case]:
@@ -119,8 +123,16 @@ def _cells() -> Iterator[Case]:
     yield Case(name="reward is 1e200", table=_replaced("reward", 17, 1e200), refused="`reward`")
     for label, value in {"inf": float("inf"), "-inf": float("-inf")}.items():
         yield Case(name=f"context is {label}", table=_replaced("age", 17, value), refused="`age`")
-    yield Case(name="one action", table={**SOUND, "action": ["push"] * ROWS}, refused="at least two different actions")
-    yield Case(name="no propensity left to chance", table={**SOUND, "propensity": [1.0] * ROWS}, refused="left nothing to chance")
+    yield Case(
+        name="one action",
+        table={**SOUND, "action": ["push"] * ROWS},
+        refused="at least two different actions",
+    )
+    yield Case(
+        name="no propensity left to chance",
+        table={**SOUND, "propensity": [1.0] * ROWS},
+        refused="left nothing to chance",
+    )
     yield Case(name="no rows", table={name: [] for name in SOUND}, refused="must have rows")
 
 
@@ -156,8 +168,16 @@ def _files() -> Iterator[Case]:
         "a deep json array": (b"[" * 100_000 + b"]" * 100_000, "log.json", "log.json"),
         "deep dsjson": (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "log.dsjson", "log.dsjson"),
         "random bytes": (bytes((37 * i * i + 11 * i) % 256 for i in range(5000)), "log.csv", "log.csv"),
-        "random bytes as a database": (bytes((37 * i * i + 11 * i) % 256 for i in range(5000)), "log.duckdb", "log.duckdb"),
-        "a header of fifty thousand names": (b",".join(b"c%d" % i for i in range(50_000)) + b"\n", "log.csv", "log.csv"),
+        "random bytes as a database": (
+            bytes((37 * i * i + 11 * i) % 256 for i in range(5000)),
+            "log.duckdb",
+            "log.duckdb",
+        ),
+        "a header of fifty thousand names": (
+            b",".join(b"c%d" % i for i in range(50_000)) + b"\n",
+            "log.csv",
+            "log.csv",
+        ),
         "a header of a million letters": (b"x" * 1_000_000 + b",action\n1,2\n", "log.csv", "log.csv"),
     }
     for name, (content, file, sentence) in refused.items():
@@ -166,16 +186,32 @@ def _files() -> Iterator[Case]:
 
 def _rules_of_readers() -> Iterator[Case]:
     """Mixtures and likenesses that a reader could take for something else."""
-    for label, value in {"unknown": "unknown", "decimal comma": "44,5", "thousands": "1,044", "currency": "$44"}.items():
+    for label, value in {
+        "unknown": "unknown",
+        "decimal comma": "44,5",
+        "thousands": "1,044",
+        "currency": "$44",
+    }.items():
         yield Case(
             name=f"{label} among numbers",
             table=_replaced("age", 17, value),
-            refused=f"`age` (context) must hold numbers in every row, as it does in nearly all, got {value!r} at row 17",
+            refused=(
+                f"`age` (context) must hold numbers in every row, as it does in nearly all, got "
+                f"{value!r} at row 17"
+            ),
         )
     table = {**SOUND, "Country": SOUND["country"]}
     yield Case(name="names that differ in case only", table=table, refused="Country")
-    long = {"push": 9_007_199_254_740_993_001, "email": 9_007_199_254_740_993_002, "banner": 9_007_199_254_740_993_003}
-    table = {**SOUND, "action": [long[a] for a in SOUND["action"]], "user": [9_007_199_254_740_993_000 + i for i in range(ROWS)]}
+    long = {
+        "push": 9_007_199_254_740_993_001,
+        "email": 9_007_199_254_740_993_002,
+        "banner": 9_007_199_254_740_993_003,
+    }
+    table = {
+        **SOUND,
+        "action": [long[a] for a in SOUND["action"]],
+        "user": [9_007_199_254_740_993_000 + i for i in range(ROWS)],
+    }
     yield Case(name="actions of nineteen digits", table=table)
 
 

@@ -1,4 +1,6 @@
-"""Every case of the corpus through every door: the right number or one sentence; no traceback, and no exit code 3."""
+"""Every case of the corpus through every door: the right number or one sentence; no traceback, and no exit
+code 3.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,25 @@ def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_line(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = case.write(tmp_path)
     context = [argument for name in case.context for argument in (f"--context={name}",)]
-    ended = run_with(capsys)("evaluate", "--json", *context, f"--target={case.target}", "-e", "wis", "--repair", "never", "--", path)
+    ended = run_with(capsys)(
+        "evaluate",
+        "--json",
+        *context,
+        f"--target={case.target}",
+        "-e",
+        "wis",
+        "--repair",
+        "never",
+        "--",
+        path,
+    )
     assert "Traceback" not in ended.err
     if case.refused is None:
         assert ended.code == 0, ended.err
         rows = json.loads(ended.out)["rows"]
-        assert next(row["estimate"]["value"] for row in rows if row["estimate"]["name"] == "wis") == pytest.approx(case.value, rel=1e-9)
+        assert next(
+            row["estimate"]["value"] for row in rows if row["estimate"]["name"] == "wis"
+        ) == pytest.approx(case.value, rel=1e-9)
     else:
         assert (ended.code, ended.out) == (2, ""), ended
         *before, last = ended.err.splitlines()
@@ -54,7 +69,10 @@ def test_python(case: Case, tmp_path: Path) -> None:
     else:
         with pytest.raises(kwis.KwisError) as refused:
             kwis.evaluate(
-                kwis.read_log(source, propensity="propensity", context=list(case.context)), case.target, estimators=["wis"], repair="never"
+                kwis.read_log(source, propensity="propensity", context=list(case.context)),
+                case.target,
+                estimators=["wis"],
+                repair="never",
             )
         assert case.refused in str(refused.value)
 
@@ -89,7 +107,9 @@ def test_a_scan(case: Case, tmp_path: Path) -> None:
 
 
 def check(case: Case, found: kwis.Evaluation) -> None:
-    assert next(row.estimate.value for row in found.rows if row.estimator == "wis") == pytest.approx(case.value, rel=1e-9)
+    assert next(row.estimate.value for row in found.rows if row.estimator == "wis") == pytest.approx(
+        case.value, rel=1e-9
+    )
     assert "\x1b" not in repr(found)
 
 

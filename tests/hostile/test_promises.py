@@ -29,13 +29,20 @@ def test_no_connection_is_opened(log: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(socket.socket, "connect", refused)
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     report = tmp_path / "report.html"
-    assert main(["evaluate", str(log), "--context", "age,country", "--target", "p_new", "--report", str(report)]) == 0
+    assert (
+        main(["evaluate", str(log), "--context", "age,country", "--target", "p_new", "--report", str(report)])
+        == 0
+    )
     scanned = kwis.scan_log(write_parquet(tmp_path / "log.parquet", columns(60)), context=CONTEXT)
     kwis.evaluate(scanned, "p_new", estimators=["wis"])
-    assert "http" not in report.read_text(encoding="utf-8").replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in report.read_text(encoding="utf-8").replace("http-equiv", "").replace(
+        "http://www.w3.org/2000/svg", ""
+    )
 
 
-def test_nothing_is_written_but_what_was_asked_for(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_but_what_was_asked_for(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     elsewhere = tmp_path / "working directory"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
@@ -43,20 +50,48 @@ def test_nothing_is_written_but_what_was_asked_for(log: Path, tmp_path: Path, mo
     watching = [True]
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
-        if watching and event == "open" and isinstance(arguments[0], str) and isinstance(arguments[2], int) and arguments[2] & 0o3:
+        if (
+            watching
+            and event == "open"
+            and isinstance(arguments[0], str)
+            and isinstance(arguments[2], int)
+            and arguments[2] & 0o3
+        ):
             written.append(arguments[0])
 
     sys.addaudithook(watch)  # there is no way to take it away again, so it is told to stop
     try:
         report, answer = tmp_path / "report.html", tmp_path / "answer.json"
-        options = ["--context", "age,country", "--target", "p_new", "--report", str(report), "--json-file", str(answer)]
+        options = [
+            "--context",
+            "age,country",
+            "--target",
+            "p_new",
+            "--report",
+            str(report),
+            "--json-file",
+            str(answer),
+        ]
         assert main(["evaluate", str(log), *options]) == 0
     finally:
         watching.clear()
     assert list(elsewhere.iterdir()) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.json", "log.csv", "report.html", "working directory"]
-    strange = [path for path in written if not path.startswith((str(tmp_path), "/dev/", "/proc/")) and not path.endswith((".nbi", ".nbc"))]
-    caches = [path for path in strange if "__pycache__" in path or ".tmp." in path or "cache" in path or path.startswith("/tmp")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "answer.json",
+        "log.csv",
+        "report.html",
+        "working directory",
+    ]
+    strange = [
+        path
+        for path in written
+        if not path.startswith((str(tmp_path), "/dev/", "/proc/")) and not path.endswith((".nbi", ".nbc"))
+    ]
+    caches = [
+        path
+        for path in strange
+        if "__pycache__" in path or ".tmp." in path or "cache" in path or path.startswith("/tmp")
+    ]
     assert sorted(strange) == sorted(caches)
 
 
@@ -101,7 +136,9 @@ def test_a_query_leaves_a_database_as_it_is(kind: str, query: str, tmp_path: Pat
     path = tmp_path / f"log.{kind}"
     rows = list(zip(*columns(60).values(), strict=True))
     create = (
-        f"CREATE TABLE log ({', '.join(columns(1))})" if kind == "sqlite" else f"CREATE TABLE log ({' VARCHAR, '.join(columns(1))} VARCHAR)"
+        f"CREATE TABLE log ({', '.join(columns(1))})"
+        if kind == "sqlite"
+        else f"CREATE TABLE log ({' VARCHAR, '.join(columns(1))} VARCHAR)"
     )
     connection = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
     connection.execute(create)
@@ -126,13 +163,19 @@ def test_a_query_on_an_open_sqlite_connection_cannot_write_and_leaves_it_able_to
 
 def test_a_query_of_your_own_may_reach_other_files(log: Path, tmp_path: Path) -> None:
     query = f"SELECT * FROM read_csv('{log}')"
-    found = kwis.read_log(str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT)
-    scanned = kwis.scan_log(str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT)
+    found = kwis.read_log(
+        str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT
+    )
+    scanned = kwis.scan_log(
+        str(log), query=query, allow_external=True, propensity="propensity", context=CONTEXT
+    )
     assert found.n == scanned.read().n == 60
 
 
 @pytest.mark.parametrize("kind", ["csv", "sqlite"])
-def test_a_query_that_takes_too_long_is_stopped(kind: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_takes_too_long_is_stopped(
+    kind: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("kwis.data.read.queries.QUERY_SECONDS", 0.3)
     sqlite3.connect(tmp_path / "log.sqlite").execute("CREATE TABLE log (a)").connection.close()
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

@@ -82,4 +82,11 @@ TEXTS = {
     "very long": "x" * 5000,
     "a path": "../../etc/passwd",
 }
-NO_NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "missing": None, "text": "often", "html": "<b>1</b>"}
+NO_NUMBERS = {
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "-inf": float("-inf"),
+    "missing": None,
+    "text": "often",
+    "html": "<b>1</b>",
+}

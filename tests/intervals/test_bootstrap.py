@@ -20,7 +20,9 @@ every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=label)
 
 
 def counts_of(sample, replicates, seed=0):
-    return np.concatenate(list(count_chunks(sample.n, sample.group, replicates, np.random.default_rng(seed))), axis=1)
+    return np.concatenate(
+        list(count_chunks(sample.n, sample.group, replicates, np.random.default_rng(seed))), axis=1
+    )
 
 
 class TestDraws:
@@ -67,13 +69,18 @@ class TestDistribution:
             drawn = column > 0
             part = sample.take(drawn)
             cap = np.sqrt((column * masses).sum()) if case.cap == "ionides" else case.cap
-            expected = type(case)(case.estimator, case.similarity, cap, case.self_normalised).value(part, (column * masses)[drawn].tolist())
+            expected = type(case)(case.estimator, case.similarity, cap, case.self_normalised).value(
+                part, (column * masses)[drawn].tolist()
+            )
             assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
 
     @every_estimator
     def test_the_same_seed_gives_the_same_interval(self, estimator):
         sample = some_sample(20)
-        a, b, c = (kwis.Bootstrap(50).interval(estimator, sample, rng=seed) for seed in (1, np.random.default_rng(1), 2))
+        a, b, c = (
+            kwis.Bootstrap(50).interval(estimator, sample, rng=seed)
+            for seed in (1, np.random.default_rng(1), 2)
+        )
         np.testing.assert_array_equal(a.distribution, b.distribution)
         assert (a.low, a.high) == (b.low, b.high)
         assert (a.distribution != c.distribution).any()
@@ -88,7 +95,9 @@ class TestDistribution:
         assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), rel=1e-9)
 
     @pytest.mark.parametrize(
-        "estimator", [kwis.WIS(), kwis.StateWIS(), kwis.KernelWIS(0.8), kwis.KernelWIS(0.8, kernel="laplace")], ids=label
+        "estimator",
+        [kwis.WIS(), kwis.StateWIS(), kwis.KernelWIS(0.8), kwis.KernelWIS(0.8, kernel="laplace")],
+        ids=label,
     )
     def test_the_number_of_threads_does_not_change_a_bit(self, estimator):
         sample = some_sample(1500, groups=100)
@@ -117,14 +126,20 @@ class TestEnds:
         assert (low, high) == pytest.approx(twin.percentile_ends(values, level), rel=1e-12)
         influence = estimate.influence.tolist()
         draws = influence if sample.group is None else twin.group_totals(influence, sample.group.tolist())
-        assert ends("bca", estimator, sample, level) == pytest.approx(twin.bca_ends(values, estimate.value, draws, level), rel=1e-10)
+        assert ends("bca", estimator, sample, level) == pytest.approx(
+            twin.bca_ends(values, estimate.value, draws, level), rel=1e-10
+        )
         errors = twin_errors(estimator, sample, counts_of(sample, 200, seed=3))
         expected = twin.studentised_ends(values, errors, estimate.value, estimate.std_error, level)
         assert ends("studentised", estimator, sample, level) == pytest.approx(expected, rel=1e-9)
 
     def test_ties_with_the_estimate_count_half(self):
-        assert endpoints.bias_correction(np.array([0.0, 1.0, 1.0 + 1e-15, 2.0]), 1.0) == pytest.approx(0.0, abs=1e-15)
-        assert endpoints.bias_correction(np.array([0.0, 0.0, 0.0, 1.0]), 1.0) == pytest.approx(twin.NORMAL.inv_cdf(3.5 / 4))
+        assert endpoints.bias_correction(np.array([0.0, 1.0, 1.0 + 1e-15, 2.0]), 1.0) == pytest.approx(
+            0.0, abs=1e-15
+        )
+        assert endpoints.bias_correction(np.array([0.0, 0.0, 0.0, 1.0]), 1.0) == pytest.approx(
+            twin.NORMAL.inv_cdf(3.5 / 4)
+        )
 
     def test_resamples_all_on_one_side_stay_finite(self):
         assert endpoints.bias_correction(np.arange(10.0), 20.0) == pytest.approx(twin.NORMAL.inv_cdf(0.95))
@@ -149,7 +164,9 @@ class TestEnds:
     @pytest.mark.parametrize("groups", [0, 30], ids=["", "groups"])
     def test_rewards_of_one_give_one_to_rounding(self, method, estimator, groups):
         sample = some_sample(60, groups=groups, heavy=2.0)
-        ones = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=np.ones(60), group=sample.group)
+        ones = kwis.WeightedSample(
+            context=sample.context, weight=sample.weight, reward=np.ones(60), group=sample.group
+        )
         interval = kwis.Bootstrap(200, method).interval(estimator, ones)
         assert (interval.low, interval.high) == pytest.approx((1.0, 1.0), abs=1e-13)
 
@@ -182,7 +199,11 @@ def twin_errors(estimator, sample, counts):
     for column, values in zip(counts.T.astype(int), influence.T, strict=True):
         rows = np.repeat(np.arange(sample.n), column)
         copy = np.concatenate([np.arange(k) for k in column])
-        group = None if sample.group is None else list(zip(sample.group[rows].tolist(), copy.tolist(), strict=True))
+        group = (
+            None
+            if sample.group is None
+            else list(zip(sample.group[rows].tolist(), copy.tolist(), strict=True))
+        )
         errors.append(standard_error(values[rows].tolist(), group))
     np.testing.assert_allclose(resampled_errors(influence, counts, sample.group), errors, rtol=1e-11)
     return errors
@@ -211,7 +232,11 @@ class PlainWIS:
 
     def estimate(self, sample):
         value = float((sample.weight * sample.reward).sum() / sample.weight.sum())
-        influence = sample.weight * (sample.reward - value) / sample.weight.mean() if self.name == "plain-wis" else None
+        influence = (
+            sample.weight * (sample.reward - value) / sample.weight.mean()
+            if self.name == "plain-wis"
+            else None
+        )
         return kwis.Estimate(name=self.name, value=value, n=sample.n, influence=influence)
 
 
@@ -226,7 +251,9 @@ class TestOtherEstimators:
     @pytest.mark.parametrize("groups", [0, 8], ids=["", "groups"])
     def test_the_slow_road_leads_to_the_same_interval(self, method, groups):
         sample = some_sample(40, groups=groups)
-        ours, theirs = (kwis.Bootstrap(80, method).interval(e, sample, rng=2) for e in (kwis.WIS(), PlainWIS()))
+        ours, theirs = (
+            kwis.Bootstrap(80, method).interval(e, sample, rng=2) for e in (kwis.WIS(), PlainWIS())
+        )
         assert (theirs.low, theirs.high) == pytest.approx((ours.low, ours.high), rel=1e-10)
 
     @pytest.mark.parametrize("groups", [0, 25], ids=["", "groups"])
@@ -236,12 +263,17 @@ class TestOtherEstimators:
         theirs = kwis.Bootstrap(300).interval(PlainWIS(name="no influence"), sample, rng=2)
         np.testing.assert_allclose(ours.distribution, theirs.distribution, rtol=1e-12)
         assert (theirs.low, theirs.high) == pytest.approx((ours.low, ours.high), abs=0.05 * ours.width)
-        assert (theirs.low, theirs.high) != kwis.Bootstrap(300, "percentile").interval(kwis.WIS(), sample, rng=2)
+        assert (theirs.low, theirs.high) != kwis.Bootstrap(300, "percentile").interval(
+            kwis.WIS(), sample, rng=2
+        )
 
     def test_differences_of_a_users_estimator_work_too(self):
         a = some_sample(40)
         b = kwis.WeightedSample(context=a.context, weight=a.weight[::-1], reward=a.reward)
-        ours, theirs = (kwis.difference(e, a, b, method=kwis.Bootstrap(60, "studentised")) for e in (kwis.WIS(), PlainWIS()))
+        ours, theirs = (
+            kwis.difference(e, a, b, method=kwis.Bootstrap(60, "studentised"))
+            for e in (kwis.WIS(), PlainWIS())
+        )
         assert (theirs.low, theirs.high) == pytest.approx((ours.low, ours.high), rel=1e-10)
 
 
@@ -271,11 +303,16 @@ class TestBandwidth:
         interval = kwis.Bootstrap(6, reselect=True).interval(kwis.KernelWIS("cv"), sample, rng=9)
         assert interval.bandwidth == "reselected"
         counts = counts_of(sample, 6, seed=9).astype(int)
-        expected = [kwis.KernelWIS("cv").estimate(sample.take(np.repeat(np.arange(60), column))).value for column in counts.T]
+        expected = [
+            kwis.KernelWIS("cv").estimate(sample.take(np.repeat(np.arange(60), column))).value
+            for column in counts.T
+        ]
         np.testing.assert_array_equal(interval.distribution, expected)
 
     def test_differences_select_one_for_each_sample(self, sample):
-        other = kwis.WeightedSample(context=sample.context, weight=sample.weight[::-1] ** 2, reward=sample.reward)
+        other = kwis.WeightedSample(
+            context=sample.context, weight=sample.weight[::-1] ** 2, reward=sample.reward
+        )
         interval = kwis.difference(kwis.KernelWIS("cv"), sample, other, method=kwis.Bootstrap(20))
         a, b = kwis.KernelWIS("cv").estimate(sample), kwis.KernelWIS("cv").estimate(other)
         assert interval.value == a.value - b.value
@@ -285,8 +322,13 @@ class TestBandwidth:
 
 class TestZeroWeights:
     def test_resamples_without_positive_weight_are_left_out_with_a_warning(self):
-        sample = kwis.WeightedSample(context=np.arange(12.0)[:, None], weight=[1, 1, 1] + [0] * 9, reward=np.arange(12.0) % 2)
-        with pytest.warns(kwis.KwisWarning, match=r"^\d+ of 500 resamples have no estimate, as they hold too few rows of positive weight"):
+        sample = kwis.WeightedSample(
+            context=np.arange(12.0)[:, None], weight=[1, 1, 1] + [0] * 9, reward=np.arange(12.0) % 2
+        )
+        with pytest.warns(
+            kwis.KwisWarning,
+            match=r"^\d+ of 500 resamples have no estimate, as they hold too few rows of positive weight",
+        ):
             interval = kwis.Bootstrap(500).interval(kwis.WIS(), sample)
         counts = counts_of(sample, 500)
         assert interval.distribution.size == np.count_nonzero(counts[:3].sum(axis=0))

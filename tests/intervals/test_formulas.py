@@ -7,7 +7,12 @@ import kwis
 from tests.estimators.catalogue import ESTIMATORS, label, some_sample
 from tests.reference import intervals as twin
 
-INTERVALS = [kwis.Bootstrap(20), kwis.Bootstrap(20, "percentile"), kwis.Bootstrap(20, "studentised"), kwis.InfluenceInterval()]
+INTERVALS = [
+    kwis.Bootstrap(20),
+    kwis.Bootstrap(20, "percentile"),
+    kwis.Bootstrap(20, "studentised"),
+    kwis.InfluenceInterval(),
+]
 
 
 def refused(call):
@@ -23,8 +28,12 @@ class TestInfluence:
         sample = some_sample(30, groups=8)
         estimate = estimator.estimate(sample)
         interval = kwis.InfluenceInterval().interval(estimator, sample, level=0.9)
-        assert interval.low == pytest.approx(estimate.value - 1.6448536269514722 * estimate.std_error, rel=1e-12)
-        assert interval.high == pytest.approx(estimate.value + 1.6448536269514722 * estimate.std_error, rel=1e-12)
+        assert interval.low == pytest.approx(
+            estimate.value - 1.6448536269514722 * estimate.std_error, rel=1e-12
+        )
+        assert interval.high == pytest.approx(
+            estimate.value + 1.6448536269514722 * estimate.std_error, rel=1e-12
+        )
         assert interval.value == estimate.value
         assert interval.distribution is None
 
@@ -38,19 +47,25 @@ class TestInfluence:
         sentence = "`estimator` must give a standard error for an influence interval, got none from constant"
         assert refused(lambda: kwis.InfluenceInterval().interval(Constant(), some_sample())) == sentence
         sentence = "`estimator` must give influence for a studentised interval, got none from constant"
-        assert refused(lambda: kwis.Bootstrap(20, "studentised").interval(Constant(), some_sample())) == sentence
+        assert (
+            refused(lambda: kwis.Bootstrap(20, "studentised").interval(Constant(), some_sample())) == sentence
+        )
 
 
 class TestEmpiricalBernstein:
     @pytest.mark.parametrize(("bound", "span"), [(5.0, 10.0), ((0.0, 5.0), 5.0)])
     def test_it_is_that_of_the_twin(self, bound, span):
         rng = np.random.default_rng(0)
-        sample = kwis.WeightedSample(context=np.zeros((400, 1)), weight=rng.uniform(0, 3, 400), reward=rng.random(400))
+        sample = kwis.WeightedSample(
+            context=np.zeros((400, 1)), weight=rng.uniform(0, 3, 400), reward=rng.random(400)
+        )
         interval = kwis.EmpiricalBernstein(bound=bound).interval(kwis.VIS(), sample, level=0.9)
         terms = (sample.weight * sample.reward).tolist()
         reach = twin.bernstein_reach(terms, span, 0.9)
         assert interval.value == pytest.approx(np.mean(terms), rel=1e-14)
-        assert interval.low == pytest.approx(max(np.mean(terms) - reach, -5.0 if span == 10 else 0.0), rel=1e-12)
+        assert interval.low == pytest.approx(
+            max(np.mean(terms) - reach, -5.0 if span == 10 else 0.0), rel=1e-12
+        )
         assert interval.high == pytest.approx(np.mean(terms) + reach, rel=1e-12)
 
     def test_huge_weights_are_fine(self):
@@ -70,8 +85,10 @@ class TestEmpiricalBernstein:
 
     def test_without_a_bound_it_says_why_the_sample_will_not_do(self):
         assert refused(kwis.EmpiricalBernstein) == (
-            "`bound` must be given, a number known beforehand that `weight` times `reward` cannot exceed, got None: the largest value in "
-            "the sample will not do, because rare larger ones that the sample missed are what the interval guards against"
+            "`bound` must be given, a number known beforehand that `weight` times `reward` cannot exceed, "
+            "got None: the largest value in "
+            "the sample will not do, because rare larger ones that the sample missed are what the interval "
+            "guards against"
         )
 
     @pytest.mark.parametrize(
@@ -96,16 +113,34 @@ class TestEmpiricalBernstein:
         assert refused(lambda: kwis.EmpiricalBernstein(bound=(0, 9)).interval(kwis.VIS(), sample)) == sentence
 
     def test_other_estimators_are_refused(self):
-        sentence = "`estimator` must be VIS for an empirical Bernstein interval, a mean of independent terms, got wis"
-        assert refused(lambda: kwis.EmpiricalBernstein(bound=100).interval(kwis.WIS(), some_sample())) == sentence
-        sentence = "`estimator` must be VIS for an empirical Bernstein interval, a mean of independent terms, got difference of vis"
+        sentence = (
+            "`estimator` must be VIS for an empirical Bernstein interval, a mean of independent terms, got "
+            "wis"
+        )
+        assert (
+            refused(lambda: kwis.EmpiricalBernstein(bound=100).interval(kwis.WIS(), some_sample()))
+            == sentence
+        )
+        sentence = (
+            "`estimator` must be VIS for an empirical Bernstein interval, a mean of independent terms, got "
+            "difference of vis"
+        )
         method = kwis.EmpiricalBernstein(bound=100)
-        assert refused(lambda: kwis.difference(kwis.VIS(), some_sample(), some_sample(), method=method)) == sentence
+        assert (
+            refused(lambda: kwis.difference(kwis.VIS(), some_sample(), some_sample(), method=method))
+            == sentence
+        )
 
     def test_groups_and_masses_are_refused(self):
         for name, sample in (("group", some_sample(groups=4)), ("mass", some_sample(mass=True))):
-            sentence = f"`sample` must have no `{name}` for an empirical Bernstein interval, whose rows are drawn alike"
-            assert refused(lambda sample=sample: kwis.EmpiricalBernstein(bound=100).interval(kwis.VIS(), sample)) == sentence
+            sentence = (
+                f"`sample` must have no `{name}` for an empirical Bernstein interval, whose rows are drawn "
+                f"alike"
+            )
+            assert (
+                refused(lambda sample=sample: kwis.EmpiricalBernstein(bound=100).interval(kwis.VIS(), sample))
+                == sentence
+            )
 
 
 class TestDifference:
@@ -120,7 +155,9 @@ class TestDifference:
         b = kwis.WeightedSample(context=a.context, weight=np.sqrt(a.weight), reward=a.reward)
         interval = kwis.difference(kwis.WIS(), a, b, method=kwis.Bootstrap(100), rng=5)
         alone = [kwis.Bootstrap(100).interval(kwis.WIS(), sample, rng=5) for sample in (a, b)]
-        np.testing.assert_allclose(interval.distribution, alone[0].distribution - alone[1].distribution, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            interval.distribution, alone[0].distribution - alone[1].distribution, rtol=0, atol=1e-14
+        )
         assert interval.width < alone[0].width
 
     def test_it_uses_a_bca_bootstrap_unless_told_otherwise(self):
@@ -132,9 +169,18 @@ class TestDifference:
         ("other", "sentence"),
         [
             (some_sample(13), "`sample_b` must have the rows of `sample_a`, got 13 for 12 rows"),
-            (some_sample(12).take(np.arange(12)[::-1]), "`sample_b` must have the rows of `sample_a`, got a difference at row 0"),
-            (some_sample(12, groups=3), "`sample_b` must have the group of `sample_a`, got a difference at row 0"),
-            (some_sample(12, mass=True), "`sample_b` must have the mass of `sample_a`, got a difference at row 0"),
+            (
+                some_sample(12).take(np.arange(12)[::-1]),
+                "`sample_b` must have the rows of `sample_a`, got a difference at row 0",
+            ),
+            (
+                some_sample(12, groups=3),
+                "`sample_b` must have the group of `sample_a`, got a difference at row 0",
+            ),
+            (
+                some_sample(12, mass=True),
+                "`sample_b` must have the mass of `sample_a`, got a difference at row 0",
+            ),
         ],
     )
     def test_samples_that_do_not_pair_are_refused(self, other, sentence):
@@ -142,9 +188,13 @@ class TestDifference:
 
     def test_groups_that_differ_are_refused(self):
         a = some_sample(4)
-        pair = [kwis.WeightedSample(context=a.context, weight=a.weight, reward=a.reward, group=list(g)) for g in ("aabb", "aaab")]
+        pair = [
+            kwis.WeightedSample(context=a.context, weight=a.weight, reward=a.reward, group=list(g))
+            for g in ("aabb", "aaab")
+        ]
         assert (
-            refused(lambda: kwis.difference(kwis.WIS(), *pair)) == "`sample_b` must have the group of `sample_a`, got a difference at row 2"
+            refused(lambda: kwis.difference(kwis.WIS(), *pair))
+            == "`sample_b` must have the group of `sample_a`, got a difference at row 2"
         )
 
 
@@ -152,29 +202,52 @@ class TestRefusals:
     @pytest.mark.parametrize("method", INTERVALS, ids=lambda m: getattr(m, "method", "influence"))
     def test_one_row_or_group_has_no_interval(self, method):
         one = kwis.WeightedSample(context=[[0.0]], weight=[1.0], reward=[1.0])
-        assert refused(lambda: method.interval(kwis.WIS(), one)) == "`sample` must have at least 2 rows for an interval, got 1"
-        group = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[1.0, 2.0], reward=[1.0, 2.0], group=["a", "a"])
-        assert refused(lambda: method.interval(kwis.WIS(), group)) == "`sample` must have at least 2 groups for an interval, got 1"
+        assert (
+            refused(lambda: method.interval(kwis.WIS(), one))
+            == "`sample` must have at least 2 rows for an interval, got 1"
+        )
+        group = kwis.WeightedSample(
+            context=[[0.0], [1.0]], weight=[1.0, 2.0], reward=[1.0, 2.0], group=["a", "a"]
+        )
+        assert (
+            refused(lambda: method.interval(kwis.WIS(), group))
+            == "`sample` must have at least 2 groups for an interval, got 1"
+        )
 
     def test_one_row_has_no_bernstein_interval_either(self):
         one = kwis.WeightedSample(context=[[0.0]], weight=[1.0], reward=[1.0])
         sentence = "`sample` must have at least 2 rows for an interval, got 1"
         assert refused(lambda: kwis.EmpiricalBernstein(bound=1).interval(kwis.VIS(), one)) == sentence
 
-    @pytest.mark.parametrize("method", [*INTERVALS, kwis.EmpiricalBernstein(bound=100)], ids=lambda m: type(m).__name__)
+    @pytest.mark.parametrize(
+        "method", [*INTERVALS, kwis.EmpiricalBernstein(bound=100)], ids=lambda m: type(m).__name__
+    )
     @pytest.mark.parametrize("level", [0, 1, -0.5, 95, np.nan, "high"])
     def test_levels_outside_zero_and_one_are_refused(self, method, level):
-        assert refused(lambda: method.interval(kwis.VIS(), some_sample(), level)) == f"`level` must be between 0 and 1, got {level!r}"
+        assert (
+            refused(lambda: method.interval(kwis.VIS(), some_sample(), level))
+            == f"`level` must be between 0 and 1, got {level!r}"
+        )
 
-    @pytest.mark.parametrize("method", [*INTERVALS, kwis.EmpiricalBernstein(bound=100)], ids=lambda m: type(m).__name__)
+    @pytest.mark.parametrize(
+        "method", [*INTERVALS, kwis.EmpiricalBernstein(bound=100)], ids=lambda m: type(m).__name__
+    )
     def test_seeds_that_are_none_are_refused(self, method):
         sentence = "`rng` must be a seed of at least 0 or a numpy Generator, got -1"
         assert refused(lambda: method.interval(kwis.VIS(), some_sample(), rng=-1)) == sentence
 
     def test_options_of_the_bootstrap_are_checked_at_once(self):
-        assert refused(lambda: kwis.Bootstrap(0)) == "`replicates` must be a whole number of at least 2, got 0"
-        assert refused(lambda: kwis.Bootstrap(10.5)) == "`replicates` must be a whole number of at least 2, got 10.5"
-        assert refused(lambda: kwis.Bootstrap(method="normal")) == "`method` must be one of bca, percentile, studentised, got 'normal'"
+        assert (
+            refused(lambda: kwis.Bootstrap(0)) == "`replicates` must be a whole number of at least 2, got 0"
+        )
+        assert (
+            refused(lambda: kwis.Bootstrap(10.5))
+            == "`replicates` must be a whole number of at least 2, got 10.5"
+        )
+        assert (
+            refused(lambda: kwis.Bootstrap(method="normal"))
+            == "`method` must be one of bca, percentile, studentised, got 'normal'"
+        )
 
     def test_a_bootstrap_that_mostly_has_no_estimate_is_refused(self):
         class Fussy:
@@ -191,7 +264,9 @@ class TestRefusals:
     def test_a_studentised_interval_needs_spread_in_the_resamples(self):
         sample = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1, 1], reward=[0, 1])
         sentence = refused(lambda: kwis.Bootstrap(100, "studentised").interval(kwis.WIS(), sample))
-        assert sentence.startswith("`sample` must keep spread in its resamples for a studentised interval, got none in ")
+        assert sentence.startswith(
+            "`sample` must keep spread in its resamples for a studentised interval, got none in "
+        )
 
     def test_an_interval_says_what_it_is(self):
         interval = kwis.InfluenceInterval().interval(kwis.WIS(), some_sample())

@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 import kwis
-from kwis.intervals.student import bias_beyond_chance, degrees_of_freedom, leave_one_out_error, model_error, student_ends, student_p_value
+from kwis.intervals.student import (
+    bias_beyond_chance,
+    degrees_of_freedom,
+    leave_one_out_error,
+    model_error,
+    student_ends,
+    student_p_value,
+)
 from tests.estimators.catalogue import ESTIMATORS, NORMALISED, label, some_sample
 from tests.reference import intervals as twin
 
@@ -27,19 +34,28 @@ def binary_sample(n=60, seed=0, heavy=1.0, chance=0.3):
 
 
 class TestErrors:
-    @pytest.mark.parametrize("estimator", [kwis.WIS(), kwis.VIS(), kwis.KernelWIS(math.inf, normalised=True)], ids=label)
+    @pytest.mark.parametrize(
+        "estimator", [kwis.WIS(), kwis.VIS(), kwis.KernelWIS(math.inf, normalised=True)], ids=label
+    )
     def test_the_error_is_that_of_leaving_out_each_row(self, estimator):
         sample = binary_sample()
         estimate = estimator.estimate(sample)
-        values = twin.leave_one_out_values(lambda rows: estimator.estimate(sample.take(rows)).value, range(sample.n))
+        values = twin.leave_one_out_values(
+            lambda rows: estimator.estimate(sample.take(rows)).value, range(sample.n)
+        )
         expected = twin.jackknife_error(values, estimate.value)
-        assert leave_one_out_error(estimate.influence[:, None], estimate.leverage[:, None])[0] == pytest.approx(expected, rel=1e-9)
+        assert leave_one_out_error(estimate.influence[:, None], estimate.leverage[:, None])[
+            0
+        ] == pytest.approx(expected, rel=1e-9)
 
     def test_groups_are_left_out_whole(self):
         sample = some_sample(30, groups=8)
         estimate = kwis.WIS().estimate(sample)
         values = twin.leave_one_out_values(
-            lambda groups: kwis.WIS().estimate(sample.take(np.flatnonzero(np.isin(sample.group, groups)))).value, range(8)
+            lambda groups: (
+                kwis.WIS().estimate(sample.take(np.flatnonzero(np.isin(sample.group, groups)))).value
+            ),
+            range(8),
         )
         expected = twin.jackknife_error(values, estimate.value)
         found = leave_one_out_error(estimate.influence[:, None], estimate.leverage[:, None], sample.group)[0]
@@ -70,7 +86,9 @@ class TestErrors:
     def test_rare_successes_count_about_twice(self):
         successes, n = 9, 4000
         influence = (np.arange(n) < successes) - successes / n
-        assert degrees_of_freedom(influence[:, None], np.full((n, 1), 1 / n))[0] == pytest.approx(2 * successes, rel=0.02)
+        assert degrees_of_freedom(influence[:, None], np.full((n, 1), 1 / n))[0] == pytest.approx(
+            2 * successes, rel=0.02
+        )
 
     def test_the_error_of_a_model_is_the_spread_of_its_refits(self):
         values = np.array([[0.1, 0.5], [0.2, 0.5], [0.3, 0.5]])
@@ -87,8 +105,12 @@ class TestEnds:
         assert interval.method == "student"
 
     def test_with_bounds_it_is_symmetric_in_log_odds(self):
-        low, high = student_ends(np.array([0.12]), np.array([0.05]), np.array([1e9]), 0.95, bounds=(-1.0, 0.5))
-        assert (low[0], high[0]) == pytest.approx(twin.log_odds_ends(0.12, NORMAL_95 * 0.05, -1.0, 0.5), rel=1e-6)
+        low, high = student_ends(
+            np.array([0.12]), np.array([0.05]), np.array([1e9]), 0.95, bounds=(-1.0, 0.5)
+        )
+        assert (low[0], high[0]) == pytest.approx(
+            twin.log_odds_ends(0.12, NORMAL_95 * 0.05, -1.0, 0.5), rel=1e-6
+        )
 
     @pytest.mark.parametrize("estimator", NORMALISED, ids=label)
     def test_it_stays_within_the_range_of_the_rewards(self, estimator):
@@ -120,17 +142,24 @@ class TestEnds:
         rng = np.random.default_rng(3)
         context = rng.normal(size=(400, 1))
         weight = np.exp(1.5 * context[:, 0] - 1)
-        sample = kwis.WeightedSample(context=context, weight=weight, reward=context[:, 0] + rng.normal(size=400) / 9)
+        sample = kwis.WeightedSample(
+            context=context, weight=weight, reward=context[:, 0] + rng.normal(size=400) / 9
+        )
         unweighted = kwis.WeightedSample(context=context, weight=np.ones(400), reward=sample.reward)
         local = kwis.KernelWIS(0.1, normalised=True)
         aware, plain = (kwis.StudentInterval(None, bias_aware=known) for known in (True, False))
-        wide, narrow = (kwis.difference(local, sample, unweighted, method=method) for method in (aware, plain))
+        wide, narrow = (
+            kwis.difference(local, sample, unweighted, method=method) for method in (aware, plain)
+        )
         apart = kwis.WIS().estimate(sample).value - local.estimate(sample).value
         assert narrow.high - narrow.value < 0.1 * abs(apart) < 0.9 * abs(apart) < wide.high - wide.value
         nothing = np.zeros(400)
         modelled = kwis.PredictedSample(sample, predicted=nothing, predicted_value=nothing)
         for method in (aware, plain):
-            robust, simple = method.interval(kwis.DoublyRobust(local), modelled), method.interval(local, sample)
+            robust, simple = (
+                method.interval(kwis.DoublyRobust(local), modelled),
+                method.interval(local, sample),
+            )
             assert robust.width == pytest.approx(simple.width, rel=1e-9)
 
     def test_only_a_difference_beyond_chance_is_bias(self):
@@ -143,10 +172,18 @@ class TestEnds:
         rng = np.random.default_rng(1)
         context = rng.normal(size=(300, 1))
         right = (context[:, 0] > 0).astype(float)
-        sample = kwis.WeightedSample(context=context, weight=np.where(right > 0, 3.0, 0.3) * rng.uniform(0.5, 1.5, 300), reward=right)
-        aware, plain = (kwis.StudentInterval(bias_aware=b).interval(kwis.KernelWIS(0.1, normalised=True), sample) for b in (True, False))
+        sample = kwis.WeightedSample(
+            context=context, weight=np.where(right > 0, 3.0, 0.3) * rng.uniform(0.5, 1.5, 300), reward=right
+        )
+        aware, plain = (
+            kwis.StudentInterval(bias_aware=b).interval(kwis.KernelWIS(0.1, normalised=True), sample)
+            for b in (True, False)
+        )
         assert aware.width > 2 * plain.width
-        whole = [kwis.StudentInterval(bias_aware=b).interval(kwis.KernelWIS(math.inf, normalised=True), sample) for b in (True, False)]
+        whole = [
+            kwis.StudentInterval(bias_aware=b).interval(kwis.KernelWIS(math.inf, normalised=True), sample)
+            for b in (True, False)
+        ]
         assert whole[0].width == pytest.approx(whole[1].width, rel=1e-9)
 
     def test_the_error_of_a_model_adds_to_that_of_the_sample(self):
@@ -154,7 +191,9 @@ class TestEnds:
         plain = kwis.StudentInterval(None).interval(kwis.WIS(), sample)
         more = kwis.StudentInterval(None, model_error=0.05).interval(kwis.WIS(), sample)
         quantile = stats.t.ppf(0.975, kwis.WIS().estimate(sample).effective_n - 1)
-        assert (more.width / 2) ** 2 == pytest.approx((plain.width / 2) ** 2 + (quantile * 0.05) ** 2, rel=1e-9)
+        assert (more.width / 2) ** 2 == pytest.approx(
+            (plain.width / 2) ** 2 + (quantile * 0.05) ** 2, rel=1e-9
+        )
 
     def test_a_difference_is_symmetric(self):
         a = binary_sample()
@@ -166,7 +205,10 @@ class TestEnds:
         sentence = '`bounds` must be a pair (low, high) with low below high, "sample" or None, got (1, 0)'
         assert refused(lambda: kwis.StudentInterval((1, 0))) == sentence
         assert refused(lambda: kwis.StudentInterval("wide")) == "`bounds` must be one of sample, got 'wide'"
-        assert refused(lambda: kwis.StudentInterval(model_error=-1)) == "`model_error` must be a number of at least 0, got -1"
+        assert (
+            refused(lambda: kwis.StudentInterval(model_error=-1))
+            == "`model_error` must be a number of at least 0, got -1"
+        )
 
 
 class TestLogarithmicSmoothing:
@@ -184,7 +226,9 @@ class TestLogarithmicSmoothing:
 
     def test_the_range_of_the_rewards_scales_the_interval(self):
         sample = binary_sample(200)
-        moved = kwis.WeightedSample(context=sample.context, weight=sample.weight, reward=5 * sample.reward - 2)
+        moved = kwis.WeightedSample(
+            context=sample.context, weight=sample.weight, reward=5 * sample.reward - 2
+        )
         unit = kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample)
         wide = kwis.LogarithmicSmoothing((-2, 3)).interval(kwis.VIS(), moved)
         assert (wide.low, wide.high) == pytest.approx((5 * unit.low - 2, 5 * unit.high - 2), rel=1e-9)
@@ -194,7 +238,9 @@ class TestLogarithmicSmoothing:
         for seed in range(60):
             rng = np.random.default_rng([7, seed])
             sample = kwis.WeightedSample(
-                context=np.zeros((300, 1)), weight=rng.lognormal(-0.5, 1.0, 300), reward=(rng.random(300) < 0.3).astype(float)
+                context=np.zeros((300, 1)),
+                weight=rng.lognormal(-0.5, 1.0, 300),
+                reward=(rng.random(300) < 0.3).astype(float),
             )
             interval = kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample)
             bernstein = kwis.EmpiricalBernstein(bound=(0, sample.weight.max())).interval(kwis.VIS(), sample)
@@ -217,7 +263,10 @@ class TestLogarithmicSmoothing:
         sentence = "`bounds` must hold for every `reward`, got 2.0 outside [0.0, 1.0] at row 1"
         rows = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1, 1], reward=[1, 2])
         assert refused(lambda: method.interval(kwis.VIS(), rows)) == sentence
-        assert refused(lambda: kwis.LogarithmicSmoothing(1)) == "`bounds` must be a pair (low, high) with low below high, got 1"
+        assert (
+            refused(lambda: kwis.LogarithmicSmoothing(1))
+            == "`bounds` must be a pair (low, high) with low below high, got 1"
+        )
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.1, 3.0, 50.0])

@@ -10,7 +10,9 @@ from kwis.kernel.held_out import Folds
 from kwis.kernel.profiles import KERNELS, Kernel
 from tests.reference import kernel_regression as twin
 
-CAUCHY = Kernel("cauchy", log_profile=lambda q: -np.log1p(q), slope=lambda q: -1 / (1 + q))  # from outside the package
+CAUCHY = Kernel(
+    "cauchy", log_profile=lambda q: -np.log1p(q), slope=lambda q: -1 / (1 + q)
+)  # from outside the package
 ALL_KERNELS = {**KERNELS, "cauchy": CAUCHY}
 
 

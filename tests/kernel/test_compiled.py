@@ -15,9 +15,13 @@ from tests.kernel.samples import plan_of, sample
 from tests.reference import kernel_regression as twin
 
 
-@pytest.mark.parametrize(("dtype", "tolerance", "lowest"), [(np.float64, 1e-15, 999.0), (np.float32, 5e-7, 119.0)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance", "lowest"), [(np.float64, 1e-15, 999.0), (np.float32, 5e-7, 119.0)]
+)
 def test_the_exponential_is_exact_to_rounding(dtype, tolerance, lowest):
-    y = np.concatenate([np.linspace(0, 3, 2001), np.linspace(0, lowest, 5003), [0.5, 1.5, lowest]]).astype(dtype)
+    y = np.concatenate([np.linspace(0, 3, 2001), np.linspace(0, lowest, 5003), [0.5, 1.5, lowest]]).astype(
+        dtype
+    )
     out = np.empty_like(y)
     fused.kernel_from_distances(y, dtype(1), out)
     np.testing.assert_allclose(out, np.exp2(-y.astype(np.longdouble)).astype(float), rtol=tolerance)
@@ -33,7 +37,9 @@ def test_the_exponential_of_what_is_too_far_is_zero(dtype):
 
 @pytest.mark.parametrize("n", [255, 256, 257, 700])
 @pytest.mark.parametrize("vectors", [1, 2, 5, 17])
-@pytest.mark.parametrize(("bandwidth", "categorical"), [(0.7, ()), (np.array([0.6, 0.9, 2.0]), (1,)), (1e-200, (1,)), (np.inf, ())])
+@pytest.mark.parametrize(
+    ("bandwidth", "categorical"), [(0.7, ()), (np.array([0.6, 0.9, 2.0]), (1,)), (1e-200, (1,)), (np.inf, ())]
+)
 def test_compiled_kernel_products_are_those_of_numpy(n, vectors, bandwidth, categorical):
     from kwis.kernel import tiles
 
@@ -41,7 +47,9 @@ def test_compiled_kernel_products_are_those_of_numpy(n, vectors, bandwidth, cate
     many = np.random.default_rng(n).standard_normal((n, vectors))
     geometry = Geometry.of(context, categorical)
     expected = blocked.kernel_products(geometry.scaled(bandwidth), RBF, many)
-    np.testing.assert_allclose(tiles.kernel_products(geometry, bandwidth, many), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        tiles.kernel_products(geometry, bandwidth, many), expected, rtol=1e-11, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("n", [60, 620])
@@ -58,7 +66,9 @@ def test_kernel_products_are_sums_over_all_rows(n, kernel):
         np.stack([weight, weight**2, weight**3], axis=1),
     )
     for i in rows:
-        k, _, _ = twin.kernel_row(context[i].astype(twin.REAL), context.astype(twin.REAL), h, kernel, (0,))  # its own row is the largest: 1
+        k, _, _ = twin.kernel_row(
+            context[i].astype(twin.REAL), context.astype(twin.REAL), h, kernel, (0,)
+        )  # its own row is the largest: 1
         np.testing.assert_allclose(sums[i], [float(k @ weight**power) for power in (1, 2, 3)], rtol=1e-12)
 
 
@@ -70,7 +80,9 @@ def test_many_weight_vectors_score_as_each_alone(compiled, dtype, tolerance, cat
     weights = np.stack([weight, weight**2, 3 + weight, 0.01 * weight], axis=1)
     bandwidths = np.array([8.0, 0.9, 0.06])
     wanted = np.array([[True] * 4, [True, False, True, True], [False, False, True, False]])
-    scores = ManyCV(Geometry.of(context, categorical), Folds.of(folds), RBF, compiled).scan(weights, bandwidths, wanted, dtype)
+    scores = ManyCV(Geometry.of(context, categorical), Folds.of(folds), RBF, compiled).scan(
+        weights, bandwidths, wanted, dtype
+    )
     alone = plan_of("blocked", context, folds, categorical)
     for index, column in np.ndindex(wanted.shape):
         expected = alone.score(weights[:, column], bandwidths[index]).value if wanted[index, column] else 0
@@ -88,7 +100,9 @@ CALLS = {
 
 @pytest.mark.parametrize(("file", "calls"), CALLS.items())
 def test_compiled_files_carry_the_fingerprint_of_those_they_call(file, calls):
-    """The compiler's cache looks at one file only: without this, code compiled from an older version of the others would be kept."""
+    """The compiler's cache looks at one file only: without this, code compiled from an older version of the
+    others would be kept.
+    """
     folder = Path(fused.__file__).parent
     for called in calls:
         fingerprint = hashlib.sha256((folder / called).read_bytes()).hexdigest()[:12]

@@ -1,4 +1,6 @@
-"""Limits and extremes: every bandwidth, context and weight that a float can hold gives a number, and the right one."""
+"""Limits and extremes: every bandwidth, context and weight that a float can hold gives a number, and the
+right one.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ SIZES = (30, 45, 26)
 
 
 def nearest_score(context, weight, folds, bandwidth=1.0, categorical=()):
-    """Each row predicted by the mean of its nearest rows of other folds, the bandwidths measuring the distance."""
+    """Each row predicted by the mean of its nearest rows of other folds, the bandwidths measuring the
+    distance.
+    """
     h, error = np.broadcast_to(bandwidth, context.shape[1]), []
     for fold in np.unique(folds):
         rest = folds != fold
@@ -85,9 +89,14 @@ def test_a_vanishing_bandwidth_beside_an_ordinary_one_matches_exactly_in_its_col
 def test_gradients_of_copies_cancel_however_small_the_bandwidth(plan, h):
     """Rows in threes: their neighbours tie, and terms as large as 1/h^2 must leave nothing behind."""
     context, weight, folds = sample(SIZES, 3, (1,))
-    context, weight = np.repeat(context, 3, axis=0), np.repeat(weight, 3) * np.tile([1.0, 1.5, 3.0], len(weight))
+    context, weight = (
+        np.repeat(context, 3, axis=0),
+        np.repeat(weight, 3) * np.tile([1.0, 1.5, 3.0], len(weight)),
+    )
     got = plan_of(plan, context, np.repeat(folds, 3), (1,)).score(weight, h * np.array([1.0, 1.3, 0.9]))
-    assert got.value == pytest.approx(nearest_score(context, weight, np.repeat(folds, 3), [1.0, 1.3, 0.9], (1,)), rel=1e-12)
+    assert got.value == pytest.approx(
+        nearest_score(context, weight, np.repeat(folds, 3), [1.0, 1.3, 0.9], (1,)), rel=1e-12
+    )
     np.testing.assert_array_equal(got.gradient, 0)
 
 
@@ -96,11 +105,15 @@ def test_gradients_of_copies_cancel_however_small_the_bandwidth(plan, h):
 def test_no_kernel_and_bandwidth_give_anything_but_numbers(kernel, h):
     context, weight, folds = sample((12, 9), 3, (2,))
     for bandwidth in (h, np.array([h, 1.0, 0.5]), np.array([1.0, np.inf, h])):
-        score, gradient = kwis.cv_score(context, weight, bandwidth, folds, kernel=ALL_KERNELS[kernel], categorical=2)
+        score, gradient = kwis.cv_score(
+            context, weight, bandwidth, folds, kernel=ALL_KERNELS[kernel], categorical=2
+        )
         assert np.isfinite(score)
         assert np.isfinite(gradient).all()
         for at in (None, context[:4]):
-            mean = kwis.kernel_mean(weight, context, bandwidth=bandwidth, at=at, kernel=ALL_KERNELS[kernel], categorical=2)
+            mean = kwis.kernel_mean(
+                weight, context, bandwidth=bandwidth, at=at, kernel=ALL_KERNELS[kernel], categorical=2
+            )
             assert ((mean >= weight.min()) & (mean <= weight.max())).all()
 
 
@@ -139,7 +152,9 @@ def test_a_constant_feature_takes_no_part(n, constant):
     context, weight, folds = sample((n // 2, n // 2), 2)
     padded = np.column_stack([context[:, 0], np.full(n, constant), context[:, 1]])
     for h in (1e-310, 1e-3, 0.8):
-        assert kwis.cv_score(padded, weight, h, folds)[0] == pytest.approx(kwis.cv_score(context, weight, h, folds)[0], rel=1e-12)
+        assert kwis.cv_score(padded, weight, h, folds)[0] == pytest.approx(
+            kwis.cv_score(context, weight, h, folds)[0], rel=1e-12
+        )
         _, gradient = kwis.cv_score(padded, weight, np.full(3, h), folds)
         assert gradient[1] == 0
     choice = kwis.select_bandwidth(padded, weight, folds=folds)
@@ -149,11 +164,15 @@ def test_a_constant_feature_takes_no_part(n, constant):
 @pytest.mark.parametrize("n", [40, 640])
 def test_contexts_that_are_all_the_same_leave_the_mean(n):
     context, weight, folds = np.full((n, 2), 0.1), np.arange(1.0, n + 1), np.arange(n) % 4
-    assert kwis.cv_score(context, weight, 1e-200, folds)[0] == pytest.approx(kwis.cv_score(context, weight, np.inf, folds)[0], rel=1e-13)
+    assert kwis.cv_score(context, weight, 1e-200, folds)[0] == pytest.approx(
+        kwis.cv_score(context, weight, np.inf, folds)[0], rel=1e-13
+    )
     np.testing.assert_allclose(kwis.kernel_mean(weight, context, bandwidth=1e-200), weight.mean(), rtol=1e-13)
     assert kwis.select_bandwidth(context, weight).value == np.inf
     assert np.isinf(kwis.select_bandwidth(context, weight, per_feature=True).value).all()
-    assert [choice.value for choice in kwis.select_bandwidths(context, np.tile(weight[:, None], 6))] == [np.inf] * 6
+    assert [choice.value for choice in kwis.select_bandwidths(context, np.tile(weight[:, None], 6))] == [
+        np.inf
+    ] * 6
 
 
 @pytest.mark.parametrize("n", [80, 640])
@@ -161,12 +180,16 @@ def test_contexts_that_are_all_the_same_leave_the_mean(n):
 def test_weights_of_any_size_give_the_same_bandwidth(n, unit):
     context, weight, folds = sample((n // 2, n // 2), 3)
     expected = kwis.select_bandwidth(context, weight, folds=folds)
-    assert kwis.select_bandwidth(context, weight * unit, folds=folds).value == pytest.approx(expected.value, rel=1e-6)
+    assert kwis.select_bandwidth(context, weight * unit, folds=folds).value == pytest.approx(
+        expected.value, rel=1e-6
+    )
     many = kwis.select_bandwidths(context, np.outer(weight, np.full(5, unit)), folds=folds)
     assert many[2].value == pytest.approx(expected.value, rel=1e-3)
     for at in (None, context[:5]):
         mean = kwis.kernel_mean(weight * unit, context, bandwidth=0.8, at=at)
-        np.testing.assert_allclose(mean / unit, kwis.kernel_mean(weight, context, bandwidth=0.8, at=at), rtol=1e-12)
+        np.testing.assert_allclose(
+            mean / unit, kwis.kernel_mean(weight, context, bandwidth=0.8, at=at), rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize("n", [80, 640])
@@ -217,9 +240,16 @@ def test_the_count_of_rows_without_neighbours_reaches_the_choice():
     context = np.concatenate([rng.uniform(0, 1, 60), [50.0, 100.0, 200.0]])[:, None]
     weight = np.exp(np.sin(9 * context[:, 0])) * rng.uniform(0.9, 1.1, 63)
     choice = kwis.select_bandwidth(context, weight, kernel="epanechnikov", rng=1)
-    assert choice.isolated == twin.cv_score(context, weight, choice.value, kwis.make_folds(63, 5, rng=1), "epanechnikov")[2] == 3
+    assert (
+        choice.isolated
+        == twin.cv_score(context, weight, choice.value, kwis.make_folds(63, 5, rng=1), "epanechnikov")[2]
+        == 3
+    )
     many = kwis.select_bandwidths(
-        context, np.stack([weight, weight**2, weight**0.5, weight + 1, weight * 3], axis=1), kernel="epanechnikov", rng=1
+        context,
+        np.stack([weight, weight**2, weight**0.5, weight + 1, weight * 3], axis=1),
+        kernel="epanechnikov",
+        rng=1,
     )
     assert many[0].isolated == many[4].isolated == 3
     assert kwis.select_bandwidth(context, weight, rng=1).isolated == 0

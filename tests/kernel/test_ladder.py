@@ -27,7 +27,9 @@ def test_products_along_bandwidths_are_those_of_each(coded: bool, scale: float) 
     context = example(5, coded)
     context[:, :4] *= scale
     categorical = (4,) if coded else ()
-    bandwidths = np.array([0.3, 2.0, 8.0, 0.7, 4.0, 0.5, 1.0, 0.125, 1e3]) * (1.0 if coded and scale != 1 else scale)
+    bandwidths = np.array([0.3, 2.0, 8.0, 0.7, 4.0, 0.5, 1.0, 0.125, 1e3]) * (
+        1.0 if coded and scale != 1 else scale
+    )
     vectors = np.random.default_rng(2).normal(size=(bandwidths.size, N, 2))
     found = kernel_products_along(context, bandwidths, RBF, categorical, vectors)
     for bandwidth, pair, made in zip(bandwidths.tolist(), vectors, found, strict=True):
@@ -50,11 +52,16 @@ def test_a_kernel_that_has_no_ladder_goes_one_by_one() -> None:
     vectors = np.random.default_rng(4).random((2, N, 2))
     found = kernel_products_along(context, bandwidths, Laplace, (), vectors)
     for place in range(2):
-        np.testing.assert_array_equal(found[place], kernel_products(context, float(bandwidths[place]), Laplace, (), vectors[place]))
+        np.testing.assert_array_equal(
+            found[place], kernel_products(context, float(bandwidths[place]), Laplace, (), vectors[place])
+        )
 
 
 def test_bandwidths_that_halve_share_a_ladder() -> None:
-    found = [(rungs.tolist(), squarings.tolist()) for rungs, squarings in ladders(np.array([1.0, 3.0, 4.0, 0.5, 0.75, 2.0**-9]))]
+    found = [
+        (rungs.tolist(), squarings.tolist())
+        for rungs, squarings in ladders(np.array([1.0, 3.0, 4.0, 0.5, 0.75, 2.0**-9]))
+    ]
     assert found == [([2, 0, 3], [0, 4, 2]), ([1, 4], [0, 4]), ([5], [0])]
     roots = 5.6 * 2.0 ** (np.arange(-6, 7) / 2)
     assert [len(rungs) for rungs, _ in ladders(roots)] == [7, 6]

@@ -40,7 +40,9 @@ def close_gradient(got, want, score):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_shared_bandwidth_agrees_with_the_loops(shape, h):
     codes, weight, folds = sample(shape)
-    value, gradient = lattice_twin.score_and_gradient(codes.tolist(), weight.tolist(), folds.labels.tolist(), float(h))
+    value, gradient = lattice_twin.score_and_gradient(
+        codes.tolist(), weight.tolist(), folds.labels.tolist(), float(h)
+    )
     got = plans(codes, folds)[0].score(weight, float(h))
     assert got.value == pytest.approx(value, rel=1e-12)
     assert got.gradient.shape == (1,)
@@ -52,7 +54,9 @@ def test_one_shared_bandwidth_agrees_with_the_loops(shape, h):
 def test_one_bandwidth_per_column_agrees_with_the_loops(shape, h):
     codes, weight, folds = sample(shape)
     bandwidth = unequal(h, len(shape))
-    value, gradient = lattice_twin.score_and_gradient(codes.tolist(), weight.tolist(), folds.labels.tolist(), bandwidth.tolist())
+    value, gradient = lattice_twin.score_and_gradient(
+        codes.tolist(), weight.tolist(), folds.labels.tolist(), bandwidth.tolist()
+    )
     got = plans(codes, folds)[0].score(weight, bandwidth)
     assert got.value == pytest.approx(value, rel=1e-12)
     close_gradient(got.gradient, gradient, value)
@@ -63,10 +67,14 @@ def test_values_are_those_of_the_blocked_plan(h):
     codes, weight, folds = sample((4, 3, 5, 3), n=400, seed=3)
     ours, plain = plans(codes, folds)
     for bandwidth in (float(h), unequal(h, 4)):
-        assert ours.score(weight, bandwidth).value == pytest.approx(plain.score(weight, bandwidth).value, rel=1e-12)
+        assert ours.score(weight, bandwidth).value == pytest.approx(
+            plain.score(weight, bandwidth).value, rel=1e-12
+        )
 
 
-@pytest.mark.parametrize("bandwidth", [0.4, 2.0, np.array([0.3, 0.8, np.inf, 1.5]), np.array([0.05, 1.0, 0.06, 0.07])])
+@pytest.mark.parametrize(
+    "bandwidth", [0.4, 2.0, np.array([0.3, 0.8, np.inf, 1.5]), np.array([0.05, 1.0, 0.06, 0.07])]
+)
 def test_gradients_are_those_of_the_blocked_plan(bandwidth):
     codes, weight, folds = sample((4, 3, 5, 3), n=400, seed=3)
     ours, plain = (plan.score(weight, bandwidth) for plan in plans(codes, folds))
@@ -77,7 +85,9 @@ def test_a_column_that_must_match_and_others_that_need_not():
     """Penalties of very different size: exact matching in one column, smoothing over the rest."""
     codes, weight, folds = sample((3, 4, 5), n=200, seed=5)
     bandwidth = np.array([1e-3, 0.9, 2.0])
-    value, gradient = lattice_twin.score_and_gradient(codes.tolist(), weight.tolist(), folds.labels.tolist(), bandwidth.tolist())
+    value, gradient = lattice_twin.score_and_gradient(
+        codes.tolist(), weight.tolist(), folds.labels.tolist(), bandwidth.tolist()
+    )
     got = plans(codes, folds)[0].score(weight, bandwidth)
     assert got.value == pytest.approx(value, rel=1e-12)
     close_gradient(got.gradient, gradient, value)
@@ -94,7 +104,9 @@ def test_a_vanishing_bandwidth_predicts_by_the_nearest_rows_and_is_flat():
     got = ours.score(weight, 1e-9)
     assert got.value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_array_equal(got.gradient, 0)
-    np.testing.assert_array_equal(ours.score(weight, 1e-9 * np.array([1.0, 1.1, 1.3])).gradient, 0)  # no two columns tie
+    np.testing.assert_array_equal(
+        ours.score(weight, 1e-9 * np.array([1.0, 1.1, 1.3])).gradient, 0
+    )  # no two columns tie
 
 
 @pytest.mark.parametrize("bandwidth", [0.8, np.array([0.5, 0.9, 1.6])])
@@ -163,7 +175,10 @@ def test_kernel_products_are_those_of_the_blocked_plan(vectors, bandwidth):
     points = Geometry.of(codes, (0, 1, 2)).scaled(bandwidth)
     values = np.random.default_rng(1).standard_normal((150, vectors))
     np.testing.assert_allclose(
-        lattice.kernel_products(points, values), blocked.kernel_products(points, RBF, values), rtol=1e-12, atol=1e-12
+        lattice.kernel_products(points, values),
+        blocked.kernel_products(points, RBF, values),
+        rtol=1e-12,
+        atol=1e-12,
     )
 
 
@@ -183,7 +198,9 @@ def test_the_plan_is_for_categorical_columns_with_few_cells():
     everything = Geometry.of(codes, (0, 1))
     assert LatticeCV.fits(everything, folds)
     assert not LatticeCV.fits(Geometry.of(codes, (0,)), folds)
-    assert not LatticeCV.fits(everything, Folds.of(np.arange(200)))  # a sweep per fold would cost more than the pairs
+    assert not LatticeCV.fits(
+        everything, Folds.of(np.arange(200))
+    )  # a sweep per fold would cost more than the pairs
 
 
 def test_a_product_of_levels_beyond_any_integer_is_not_for_this_plan():

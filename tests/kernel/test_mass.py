@@ -49,7 +49,9 @@ def test_for_many_weight_vectors(compiled):
     mass, rows = doubled(weight.size)
     weights, bandwidths = np.stack([weight, weight**2, weight + 1], axis=1), np.array([4.0, 0.8, 0.1])
     wanted = np.ones((3, 3), dtype=bool)
-    once = ManyCV(Geometry.of(context, ()), Folds.of(labels, mass), RBF, compiled).scan(weights, bandwidths, wanted, np.float64)
+    once = ManyCV(Geometry.of(context, ()), Folds.of(labels, mass), RBF, compiled).scan(
+        weights, bandwidths, wanted, np.float64
+    )
     twice = ManyCV(Geometry.of(context[rows], ()), Folds.of(labels[rows]), RBF, compiled).scan(
         weights[rows], bandwidths, wanted, np.float64
     )
@@ -68,7 +70,9 @@ def test_through_the_public_names(sizes, d, categorical):
     got = kwis.select_bandwidth(context, weight, folds=labels, categorical=categorical, mass=mass)
     wanted = kwis.select_bandwidth(context[rows], weight[rows], folds=labels[rows], categorical=categorical)
     assert got.score == pytest.approx(wanted.score, rel=1e-9)
-    many = kwis.select_bandwidths(context, np.stack([weight] * 6, axis=1), folds=labels, categorical=categorical, mass=mass)
+    many = kwis.select_bandwidths(
+        context, np.stack([weight] * 6, axis=1), folds=labels, categorical=categorical, mass=mass
+    )
     assert many[3].score == pytest.approx(wanted.score, rel=1e-6)
 
 
@@ -85,7 +89,10 @@ def test_kernel_wis_selects_its_bandwidth_with_the_masses_of_the_sample():
 
 def test_equal_masses_change_nothing():
     context, weight, labels = sample((300, 350), 3)
-    assert kwis.cv_score(context, weight, 0.7, labels, mass=np.full(650, 7.0))[0] == kwis.cv_score(context, weight, 0.7, labels)[0]
+    assert (
+        kwis.cv_score(context, weight, 0.7, labels, mass=np.full(650, 7.0))[0]
+        == kwis.cv_score(context, weight, 0.7, labels)[0]
+    )
 
 
 @pytest.mark.parametrize("n", [80, 640])
@@ -105,5 +112,7 @@ def test_a_mass_that_is_no_mass_is_refused(select):
     arguments = (context, weight, 1.0, labels) if select is kwis.cv_score else (context, weight)
     with pytest.raises(kwis.InputError, match=r"^`mass` must be positive, got 0\.0 at row 2$"):
         select(*arguments, mass=np.where(np.arange(11) == 2, 0.0, 1.0))
-    with pytest.raises(kwis.InputError, match=r"^`mass` must have one entry per row of `context`, got 3 for 11 rows$"):
+    with pytest.raises(
+        kwis.InputError, match=r"^`mass` must have one entry per row of `context`, got 3 for 11 rows$"
+    ):
         select(*arguments, mass=np.ones(3))

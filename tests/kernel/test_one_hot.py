@@ -17,7 +17,9 @@ from kwis.kernel.profiles import RBF
 SHARED = (0.02, 0.2, 1.0, 4.0, 200.0, np.inf)
 
 
-def indicators(n: int = 400, levels: tuple[int, ...] = (3, 2, 4), seed: int = 0) -> tuple[np.ndarray, np.ndarray, Folds]:
+def indicators(
+    n: int = 400, levels: tuple[int, ...] = (3, 2, 4), seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, Folds]:
     """Standardised one-hot columns, a two-valued column, a constant one, weights and folds."""
     rng = np.random.default_rng(seed)
     columns = [rng.choice(k, n, p=rng.dirichlet(np.full(k, 5.0)))[:, None] == np.arange(k) for k in levels]
@@ -60,7 +62,9 @@ def test_rows_far_from_all_others_are_predicted_at_the_narrowest_bandwidths():
     context, weight, folds = indicators(n=600, levels=(6, 5, 4), seed=3)
     ours, plain = plans(context, folds)
     for bandwidth in (1e-3, 1e-6):
-        assert ours.score(weight, bandwidth).value == pytest.approx(plain.score(weight, bandwidth).value, rel=1e-9)
+        assert ours.score(weight, bandwidth).value == pytest.approx(
+            plain.score(weight, bandwidth).value, rel=1e-9
+        )
 
 
 def test_products_are_those_of_pairs_of_rows():
@@ -69,7 +73,9 @@ def test_products_are_those_of_pairs_of_rows():
     geometry = Geometry.of(context, ())
     for bandwidth in (0.3, np.linspace(0.5, 2, context.shape[1])):
         expected = blocked_products(geometry.scaled(bandwidth), RBF, vectors)
-        assert kernel_products(context, bandwidth, RBF, (), vectors) == pytest.approx(expected, rel=1e-11, abs=1e-11)
+        assert kernel_products(context, bandwidth, RBF, (), vectors) == pytest.approx(
+            expected, rel=1e-11, abs=1e-11
+        )
 
 
 def test_bandwidths_of_many_vectors_are_those_of_each():
@@ -80,7 +86,9 @@ def test_bandwidths_of_many_vectors_are_those_of_each():
     for column, choice in enumerate(together):
         alone = kwis.select_bandwidth(context, weights[:, column], folds=folds.labels)
         assert choice.score == pytest.approx(alone.score, rel=1e-6)
-        assert choice.score == pytest.approx(BlockedCV(geometry, folds, RBF).score(weights[:, column], choice.value).value, rel=1e-6)
+        assert choice.score == pytest.approx(
+            BlockedCV(geometry, folds, RBF).score(weights[:, column], choice.value).value, rel=1e-6
+        )
 
 
 @pytest.mark.parametrize("spoil", ["a third value", "too many cells"])
@@ -91,4 +99,6 @@ def test_other_columns_go_their_usual_way(spoil):
     else:
         context = np.where(np.random.default_rng(0).random((len(context), 20)) < 0.5, 0.0, 1.0)
     assert not isinstance(cross_validation(Geometry.of(context, ()), folds, RBF).finish, OneHotCV)
-    assert not isinstance(cross_validation(Geometry.of(indicators()[0], ()), folds, kwis.Laplace).finish, OneHotCV)
+    assert not isinstance(
+        cross_validation(Geometry.of(indicators()[0], ()), folds, kwis.Laplace).finish, OneHotCV
+    )

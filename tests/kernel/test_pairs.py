@@ -1,4 +1,6 @@
-"""Every pair of rows computed once, for both: the same numbers as row by row, wherever rows stand and however few of them are near."""
+"""Every pair of rows computed once, for both: the same numbers as row by row, wherever rows stand and however
+few of them are near.
+"""
 
 import numpy as np
 import pytest
@@ -35,7 +37,9 @@ def test_every_row_knows_its_tile_and_every_tile_its_rows(sizes):
     layout = Layout.of(labels.size, Folds.of(labels))
     tile = layout.slot // 256
     for number in range(layout.tile_count):
-        assert np.flatnonzero(tile == number).tolist() == list(range(layout.starts[number], layout.starts[number + 1]))
+        assert np.flatnonzero(tile == number).tolist() == list(
+            range(layout.starts[number], layout.starts[number + 1])
+        )
         assert len(set(labels[layout.order][tile == number])) == 1
     np.testing.assert_array_equal(layout.skips[:, 1], layout.later[tile])
     folds = labels[layout.order]
@@ -50,10 +54,14 @@ def test_sums_of_both_sides_are_those_over_the_other_folds():
     own = np.stack([folds.mass, folds.mass * weight], axis=1)
     got = pairs.shared_sums(layout, arrays, cv._vectors(weight), own[layout.order])
     numeric = [0, 1, 3]
-    q = ((context[:, None, numeric] - context[None, :, numeric]) ** 2).sum(axis=2) / 2 + (context[:, None, 2] != context[None, :, 2])
+    q = ((context[:, None, numeric] - context[None, :, numeric]) ** 2).sum(axis=2) / 2 + (
+        context[:, None, 2] != context[None, :, 2]
+    )
     q *= np.log2(np.e) / 0.9**2
     k = np.where(labels[:, None] == labels, 0.0, 2.0**-q)
-    np.testing.assert_allclose(got, np.concatenate([k @ own, (k * q) @ own], axis=1)[layout.order], rtol=1e-12)
+    np.testing.assert_allclose(
+        got, np.concatenate([k @ own, (k * q) @ own], axis=1)[layout.order], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -71,7 +79,9 @@ def test_kernels_kept_or_computed_again_or_row_by_row_give_the_same_score(monkey
     monkeypatch.setattr(pairs, "KEPT_CELLS", 0)
     again = score()
     assert again.value == kept.value
-    assert gradient_error(again.gradient, kept.gradient, kept.value) < (1e-14 if dtype is np.float64 else 1e-6)
+    assert gradient_error(again.gradient, kept.gradient, kept.value) < (
+        1e-14 if dtype is np.float64 else 1e-6
+    )
     monkeypatch.setattr(tiles, "_remote", lambda arrays: np.ones(weight.size, dtype=bool))
     alone = score()
     exact = dtype is np.float64
@@ -81,17 +91,23 @@ def test_kernels_kept_or_computed_again_or_row_by_row_give_the_same_score(monkey
 
 @pytest.mark.parametrize("per_feature", [False, True], ids=["shared", "per feature"])
 def test_lonely_rows_beside_a_crowd_are_predicted_by_their_nearest_to_full_precision(per_feature):
-    """Kernels to the lonely rows underflow or nearly so, at every distance: each is counted from its own nearest neighbour."""
+    """Kernels to the lonely rows underflow or nearly so, at every distance: each is counted from its own
+    nearest neighbour.
+    """
     rng = np.random.default_rng(3)
     lonely = 10.0 ** np.linspace(0.5, 3, 30)
-    context = np.concatenate([rng.standard_normal((90, 2)), np.stack([lonely, rng.standard_normal(30)], axis=1)])
+    context = np.concatenate(
+        [rng.standard_normal((90, 2)), np.stack([lonely, rng.standard_normal(30)], axis=1)]
+    )
     weight = np.exp(np.sin(context[:, 0]) + 0.3 * rng.standard_normal(120))
     labels = rng.permutation(np.arange(120) % 3)
     bandwidth = np.array([0.6, 0.8]) if per_feature else 0.7
     value, gradient, _ = twin.cv_score(context, weight, bandwidth, labels)
     got = plan_of("fused", context, labels).score(weight, bandwidth)
     assert got.value == pytest.approx(value, rel=1e-12)
-    assert gradient_error(got.gradient, gradient if per_feature else gradient.sum(keepdims=True), value) < 1e-10
+    assert (
+        gradient_error(got.gradient, gradient if per_feature else gradient.sum(keepdims=True), value) < 1e-10
+    )
 
 
 def test_every_evaluation_reuses_the_memory_of_the_last_and_none_of_its_numbers():
@@ -100,7 +116,10 @@ def test_every_evaluation_reuses_the_memory_of_the_last_and_none_of_its_numbers(
     wide, narrow = np.full(5, 2.0), np.full(5, 0.4)
     first = used.score(weight, wide)
     used.score(weight**2, narrow)
-    again, fresh = used.score(weight, wide), tiles.FusedCV.of(Geometry.of(context, ()), Folds.of(labels)).score(weight, wide)
+    again, fresh = (
+        used.score(weight, wide),
+        tiles.FusedCV.of(Geometry.of(context, ()), Folds.of(labels)).score(weight, wide),
+    )
     assert len(used._spare) == 1
     for other in (again, fresh):
         assert other.value == first.value

@@ -40,7 +40,9 @@ def test_sums_are_those_of_the_dense_kernel(dtype, tolerance, kernel):
     found, k = Points.of(Geometry.of(context, (0,)), H, as_kernel(kernel)), kernel_matrix(context, kernel)
     rows = np.array([3, 70, 71, 149])
     np.testing.assert_allclose(found.all_pairs(vectors, dtype), k @ vectors, rtol=tolerance)
-    np.testing.assert_allclose(found.from_rows(rows, vectors[rows], dtype), k[:, rows] @ vectors[rows], rtol=tolerance)
+    np.testing.assert_allclose(
+        found.from_rows(rows, vectors[rows], dtype), k[:, rows] @ vectors[rows], rtol=tolerance
+    )
     np.testing.assert_allclose(found.at_rows(rows, vectors, dtype), k[rows] @ vectors, rtol=tolerance)
 
 
@@ -52,6 +54,12 @@ def test_bits_do_not_depend_on_the_number_of_threads(dtype):
     sets = []
     for threads in (1, 3):
         with engine(threads):
-            sets.append([found.all_pairs(vectors, dtype), found.from_rows(rows, vectors[rows], dtype), found.at_rows(rows, vectors, dtype)])
+            sets.append(
+                [
+                    found.all_pairs(vectors, dtype),
+                    found.from_rows(rows, vectors[rows], dtype),
+                    found.at_rows(rows, vectors, dtype),
+                ]
+            )
     for one, other in zip(*sets, strict=True):
         np.testing.assert_array_equal(one, other)

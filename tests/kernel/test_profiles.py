@@ -39,8 +39,12 @@ def test_golden_values_by_hand():
     one = np.ones(1)
     assert np.exp(kwis.RBF.log_profile(one))[0] == pytest.approx(math.exp(-0.5))
     assert np.exp(kwis.Laplace.log_profile(one))[0] == pytest.approx(math.exp(-1))
-    assert np.exp(kwis.Matern32.log_profile(one))[0] == pytest.approx((1 + math.sqrt(3)) * math.exp(-math.sqrt(3)))
-    assert np.exp(kwis.Matern52.log_profile(one))[0] == pytest.approx((1 + math.sqrt(5) + 5 / 3) * math.exp(-math.sqrt(5)))
+    assert np.exp(kwis.Matern32.log_profile(one))[0] == pytest.approx(
+        (1 + math.sqrt(3)) * math.exp(-math.sqrt(3))
+    )
+    assert np.exp(kwis.Matern52.log_profile(one))[0] == pytest.approx(
+        (1 + math.sqrt(5) + 5 / 3) * math.exp(-math.sqrt(5))
+    )
     assert np.exp(kwis.Epanechnikov.log_profile(one / 4))[0] == pytest.approx(0.75)
 
 
@@ -58,17 +62,24 @@ def test_kernels_are_found_by_name_and_shown_by_it():
 def test_an_unknown_kernel_is_refused(unknown):
     with pytest.raises(kwis.InputError) as caught:
         kwis.kernel_mean([1.0, 2.0], [[0.0], [1.0]], bandwidth=1.0, kernel=unknown)
-    expected = f"`kernel` must be a kwis.Kernel or one of rbf, laplace, matern32, matern52, epanechnikov, got {unknown!r}"
+    expected = (
+        f"`kernel` must be a kwis.Kernel or one of rbf, laplace, matern32, matern52, epanechnikov, got "
+        f"{unknown!r}"
+    )
     assert str(caught.value) == expected
 
 
 @pytest.mark.parametrize(("lambda_", "levels"), [(0.1, 2), (0.4, 2), (0.3, 3), (0.79, 5)])
 def test_a_converted_lambda_weighs_levels_as_aitchison_and_aitken_do(lambda_, levels):
     codes, weight = np.arange(levels)[:, None], np.arange(1.0, levels + 1)
-    kernel = np.full((levels, levels), lambda_ / (levels - 1)) + np.eye(levels) * (1 - lambda_ - lambda_ / (levels - 1))
+    kernel = np.full((levels, levels), lambda_ / (levels - 1)) + np.eye(levels) * (
+        1 - lambda_ - lambda_ / (levels - 1)
+    )
     expected = kernel @ weight / kernel.sum(axis=1)
     h = kwis.bandwidth_from_lambda(lambda_, levels)
-    np.testing.assert_allclose(kwis.kernel_mean(weight, codes, bandwidth=h, categorical=0), expected, rtol=1e-13)
+    np.testing.assert_allclose(
+        kwis.kernel_mean(weight, codes, bandwidth=h, categorical=0), expected, rtol=1e-13
+    )
 
 
 def test_the_largest_lambda_counts_all_levels_alike():

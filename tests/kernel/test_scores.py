@@ -50,7 +50,9 @@ def test_double_precision_agrees_with_the_twin(plan, ratio, d, categorical, per_
 @every_shape
 @pytest.mark.parametrize("kernel", ["rbf", "epanechnikov"])
 def test_folds_predicted_one_by_one_and_together_agree(monkeypatch, kernel, d, categorical, per_feature):
-    """The samples here are small enough for all folds to be predicted in common blocks; larger folds go one by one."""
+    """The samples here are small enough for all folds to be predicted in common blocks; larger folds go one
+    by one.
+    """
     assert Folds.of(sample(UNEQUAL, d, categorical)[2]).small
     monkeypatch.setattr(held_out, "_SMALL_FOLD", 0)
     assert not Folds.of(sample(UNEQUAL, d, categorical)[2]).small
@@ -66,7 +68,11 @@ def test_single_precision_is_good_enough_to_locate_a_minimum(ratio, d, categoric
 
 
 @both
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (1,) * 9, (2, 2, 1), (255, 3), (256, 3), (257, 3), (1, 513), (256, 1, 257)], ids=str)
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 1), (1, 2), (1,) * 9, (2, 2, 1), (255, 3), (256, 3), (257, 3), (1, 513), (256, 1, 257)],
+    ids=str,
+)
 @pytest.mark.parametrize("plan", ["blocked", "fused"])
 def test_folds_that_just_fill_a_tile_or_do_not(plan, sizes, per_feature):
     check(plan, (sizes, 5, (1,), 0.8, per_feature), 1e-12, 1e-10)
@@ -83,7 +89,9 @@ def test_every_smooth_kernel_agrees_with_the_twin(ratio, kernel, d, categorical,
 @both
 @every_shape
 @pytest.mark.parametrize("ratio", [0.05, 0.31, 1.03, 50.0])
-def test_epanechnikov_agrees_with_the_twin_rows_without_neighbours_included(ratio, d, categorical, per_feature):
+def test_epanechnikov_agrees_with_the_twin_rows_without_neighbours_included(
+    ratio, d, categorical, per_feature
+):
     check("blocked", (UNEQUAL, d, categorical, ratio, per_feature), 1e-12, 1e-10, "epanechnikov")
 
 
@@ -106,7 +114,11 @@ def test_gradients_match_finite_differences(kernel, categorical):
 
 
 @pytest.mark.parametrize("plan", ["blocked", "fused"])
-@pytest.mark.parametrize("outliers", [lambda x: x - 1e3, lambda x: x * 1e6, lambda x: 0 * x - 1e12], ids=["cluster", "tail", "sentinel"])
+@pytest.mark.parametrize(
+    "outliers",
+    [lambda x: x - 1e3, lambda x: x * 1e6, lambda x: 0 * x - 1e12],
+    ids=["cluster", "tail", "sentinel"],
+)
 def test_outliers_cost_the_other_rows_no_digits(plan, outliers):
     """Far from the centre, in units of the bandwidth, products of contexts would lose digits."""
     context, weight, folds = sample((40, 25, 30), 3)
@@ -141,7 +153,9 @@ def test_a_scan_is_the_score_at_every_bandwidth(plan, tolerance):
 def test_a_scan_of_any_kernel_and_of_mixed_columns_is_the_score_too(kernel):
     context, weight, folds = sample(UNEQUAL, 6, (1, 4))
     plan, grid = plan_of("blocked", context, folds, (1, 4), kernel), halving_grid(10.0, 9)
-    np.testing.assert_allclose(plan.scan(weight, grid), [plan.score(weight, h).value for h in grid], rtol=1e-12)
+    np.testing.assert_allclose(
+        plan.scan(weight, grid), [plan.score(weight, h).value for h in grid], rtol=1e-12
+    )
 
 
 def test_the_score_is_the_mean_over_folds_of_the_fold_means():
@@ -154,7 +168,9 @@ def test_the_score_is_the_mean_over_folds_of_the_fold_means():
 
 def test_the_front_door_picks_a_plan_by_size_and_kernel():
     def names(n, d, kernel=kwis.RBF, categorical=()):
-        plan = cross_validation(Geometry.of(np.zeros((n, d)), categorical), Folds.of(np.arange(n) % 2), kernel)
+        plan = cross_validation(
+            Geometry.of(np.zeros((n, d)), categorical), Folds.of(np.arange(n) % 2), kernel
+        )
         return type(plan.locate).__name__, type(plan.finish).__name__
 
     assert names(599, 2) == ("BlockedCV", "BlockedCV")

@@ -1,4 +1,6 @@
-"""Folds of a few rows, down to leave-one-out, are predicted in blocks; the numbers are those of any other folds."""
+"""Folds of a few rows, down to leave-one-out, are predicted in blocks; the numbers are those of any other
+folds.
+"""
 
 import pickle
 
@@ -36,7 +38,10 @@ def test_leave_one_out_is_its_formula(n: int) -> None:
     score, gradient = kwis.cv_score(context, weight, 0.8, np.arange(n), categorical=[2])
     assert score == pytest.approx(_leave_one_out(context, weight, 0.8), rel=1e-12)
     step = 1e-5
-    slope = (_leave_one_out(context, weight, 0.8 * np.exp(step)) - _leave_one_out(context, weight, 0.8 * np.exp(-step))) / (2 * step)
+    slope = (
+        _leave_one_out(context, weight, 0.8 * np.exp(step))
+        - _leave_one_out(context, weight, 0.8 * np.exp(-step))
+    ) / (2 * step)
     assert gradient[0] == pytest.approx(slope, rel=1e-6)
 
 
@@ -49,7 +54,9 @@ def test_a_scan_of_small_folds_is_made_of_their_scores(kernel: str) -> None:
     scores = [plan.finish.score(weight, float(h)).value for h in bandwidths]
     assert plan.finish.scan(weight, bandwidths) == pytest.approx(scores, rel=1e-12)
     vectors = np.stack([weight, weight[::-1]], axis=1)
-    many = ManyCV(problem.geometry, problem.folds, problem.kernel, False).scan(vectors, bandwidths, np.ones((3, 2), dtype=bool), np.float64)
+    many = ManyCV(problem.geometry, problem.folds, problem.kernel, False).scan(
+        vectors, bandwidths, np.ones((3, 2), dtype=bool), np.float64
+    )
     assert many[:, 0] == pytest.approx(scores, rel=1e-9)
 
 

@@ -82,7 +82,9 @@ def test_blas_is_restored_after_an_error():
 
 
 def test_blas_stays_at_one_thread_until_the_last_python_thread_is_done():
-    """Two uses that overlap: the first to enter leaves first, and must not hand its limit back too early, nor the second too late."""
+    """Two uses that overlap: the first to enter leaves first, and must not hand its limit back too early, nor
+    the second too late.
+    """
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         before = blas_threads()
         entered, leave = threading.Event(), threading.Event()
@@ -142,8 +144,13 @@ def test_the_layout_of_arrays_does_not_matter(n, layout):
     assert score == expected[0]
     np.testing.assert_array_equal(gradient, expected[1])
     got = kwis.kernel_mean(given[1], given[0], bandwidth=[0.5, 1.0, 2.0], at=given[0])
-    np.testing.assert_array_equal(got, kwis.kernel_mean(weight, context, bandwidth=[0.5, 1.0, 2.0], at=context))
-    assert kwis.select_bandwidth(given[0], given[1], folds=given[3]).value == kwis.select_bandwidth(context, weight, folds=folds).value
+    np.testing.assert_array_equal(
+        got, kwis.kernel_mean(weight, context, bandwidth=[0.5, 1.0, 2.0], at=context)
+    )
+    assert (
+        kwis.select_bandwidth(given[0], given[1], folds=given[3]).value
+        == kwis.select_bandwidth(context, weight, folds=folds).value
+    )
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint16, np.float32, bool])
@@ -154,20 +161,27 @@ def test_other_kinds_of_numbers_are_taken_as_they_are(kind):
     as_double = context.astype(float), weight.astype(float), 0.9, folds
     assert kwis.cv_score(context, weight, 0.9, folds)[0] == kwis.cv_score(*as_double)[0]
     np.testing.assert_array_equal(
-        kwis.kernel_mean(weight, context, bandwidth=1), kwis.kernel_mean(as_double[1], as_double[0], bandwidth=1.0)
+        kwis.kernel_mean(weight, context, bandwidth=1),
+        kwis.kernel_mean(as_double[1], as_double[0], bandwidth=1.0),
     )
 
 
 @pytest.mark.parametrize("n", [90, 640])
 def test_no_argument_is_modified(n):
     context, weight, folds = (array.copy() for array in sample((n // 3, n - n // 3), 3, (1,)))
-    many, starts, bandwidth = np.stack([weight, weight**2, weight**0.5, weight + 1, 2 * weight], axis=1), np.array([0.5, 1.0]), np.ones(3)
+    many, starts, bandwidth = (
+        np.stack([weight, weight**2, weight**0.5, weight + 1, 2 * weight], axis=1),
+        np.array([0.5, 1.0]),
+        np.ones(3),
+    )
     arrays = [context, weight, folds, many, starts, bandwidth]
     before = [array.copy() for array in arrays]
     kwis.cv_score(context, weight, bandwidth, folds, categorical=1)
     kwis.kernel_mean(weight, context, bandwidth=bandwidth, categorical=1)
     kwis.kernel_mean(weight, context, bandwidth=bandwidth, at=context, kernel="laplace")
-    kwis.select_bandwidth(context, weight, folds=folds, starts=starts, per_feature=True, categorical=1, max_evaluations=5)
+    kwis.select_bandwidth(
+        context, weight, folds=folds, starts=starts, per_feature=True, categorical=1, max_evaluations=5
+    )
     kwis.select_bandwidths(context, many, folds=folds)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -180,7 +194,9 @@ def test_memory_grows_with_the_rows_not_with_their_pairs(kernel):
     n = 20_000
     context = np.random.default_rng(0).standard_normal((n, 2))
     weight, folds = np.exp(context[:, 0]), np.where(np.arange(n) < 40, 0, 1)
-    labels = np.where(np.arange(n) % 100, 1, 0) if kernel == "rbf" else folds  # few pairs suffice where they are slow
+    labels = (
+        np.where(np.arange(n) % 100, 1, 0) if kernel == "rbf" else folds
+    )  # few pairs suffice where they are slow
     tracemalloc.start()
     try:
         kwis.cv_score(context, weight, 0.5, labels, kernel=kernel)
@@ -210,8 +226,15 @@ def test_folds_of_any_number_are_cut_into_blocks_without_listing_pairs(folds):
     assert max(map(len, blocks)) <= 26
     assert peak < 12e6
     for job in jobs:
-        rest = [set(job.rest[~shared]) for shared in job.own] if job.own is not None else [set(job.rest)] * len(job.held_out)
-        assert all(known == set(np.flatnonzero(labels != labels[row])) for row, known in zip(job.held_out[:2], rest[:2], strict=True))
+        rest = (
+            [set(job.rest[~shared]) for shared in job.own]
+            if job.own is not None
+            else [set(job.rest)] * len(job.held_out)
+        )
+        assert all(
+            known == set(np.flatnonzero(labels != labels[row]))
+            for row, known in zip(job.held_out[:2], rest[:2], strict=True)
+        )
 
 
 SMALL = """
@@ -231,5 +254,7 @@ print(sorted({"numba", "sklearn", "matplotlib", "pandas"} & set(sys.modules)))
 
 
 def test_small_samples_need_no_compiler():
-    done = subprocess.run([sys.executable, "-W", "error", "-c", SMALL], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SMALL], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -11,7 +11,15 @@ from pyarrow import parquet
 import kwis
 
 
-def sample(n: int, d: int = 3, *, categorical: tuple[int, ...] = (), mass: bool = False, scale: float = 1.0, seed: int = 0):
+def sample(
+    n: int,
+    d: int = 3,
+    *,
+    categorical: tuple[int, ...] = (),
+    mass: bool = False,
+    scale: float = 1.0,
+    seed: int = 0,
+):
     rng = np.random.default_rng(seed)
     context = rng.normal(size=(n, d))
     for column in categorical:
@@ -20,12 +28,18 @@ def sample(n: int, d: int = 3, *, categorical: tuple[int, ...] = (), mass: bool 
     weight[::9] = 0
     reward = scale * rng.normal(1 + context[:, -1], 1)
     return kwis.WeightedSample(
-        context=context, weight=weight, reward=reward, categorical=categorical, mass=rng.integers(1, 4, n) if mass else None
+        context=context,
+        weight=weight,
+        reward=reward,
+        categorical=categorical,
+        mass=rng.integers(1, 4, n) if mass else None,
     )
 
 
 def table(n: int, seed: int = 0) -> pa.Table:
-    """A log of two actions whose logger and target depend on the context, which has numbers, labels and a yes/no column."""
+    """A log of two actions whose logger and target depend on the context, which has numbers, labels and a
+    yes/no column.
+    """
     rng = np.random.default_rng(seed)
     age, income = rng.normal(40, 12, n), rng.exponential(2.0, n)
     country = rng.choice(["BR", "DE", "FR"], n, p=[0.2, 0.5, 0.3])
@@ -54,5 +68,7 @@ def write(folder: Path, whole: pa.Table, files: int = 3, row_group: int = 700) -
     folder.mkdir(exist_ok=True)
     step = -(-whole.num_rows // files)
     for number in range(files):
-        parquet.write_table(whole.slice(number * step, step), folder / f"part-{number}.parquet", row_group_size=row_group)
+        parquet.write_table(
+            whole.slice(number * step, step), folder / f"part-{number}.parquet", row_group_size=row_group
+        )
     return folder

@@ -66,8 +66,15 @@ def test_the_first_step_alone_is_biased_upward_and_the_check_takes_that_out():
     space = Space.of(frame.ends, frame.categorical, 0.3, kwis.RBF)
     first = []
     for seed in seeds:
-        near = draw.joined(*(draw.draw_neighbours(block, number, frame, 400, seed) for number, block in enumerate(parts.blocks)))
-        screened = [screen(block, number, frame, space, near, 400, seed) for number, block in enumerate(parts.blocks)]
+        near = draw.joined(
+            *(
+                draw.draw_neighbours(block, number, frame, 400, seed)
+                for number, block in enumerate(parts.blocks)
+            )
+        )
+        screened = [
+            screen(block, number, frame, space, near, 400, seed) for number, block in enumerate(parts.blocks)
+        ]
         first.append(unit(sum(one.totals.load_reward for one in screened) / frame.mass, frame))
     error = corrected.std() / np.sqrt(12)
     assert np.mean(first) - truth.plain.value > 5 * error
@@ -91,7 +98,8 @@ def test_a_check_of_every_row_gives_the_exact_value():
 def test_the_same_seed_gives_the_same_bits_and_another_seed_another_sample():
     log = log_of(3000)
     one, again, other = (
-        kernel_wis(log, bandwidth=0.5, exact=False, neighbours=300, rng=seed, block_rows=700).plain.value for seed in (1, 1, 2)
+        kernel_wis(log, bandwidth=0.5, exact=False, neighbours=300, rng=seed, block_rows=700).plain.value
+        for seed in (1, 1, 2)
     )
     assert one == again
     assert one != other
@@ -139,7 +147,8 @@ def test_priority_samples_give_unbiased_totals():
     values = []
     for seed in range(400):
         kept = [
-            draw.Sampled.candidates(frame.load(block), np.ones(200), frame, number, seed, 61) for number, block in enumerate(parts.blocks)
+            draw.Sampled.candidates(frame.load(block), np.ones(200), frame, number, seed, 61)
+            for number, block in enumerate(parts.blocks)
         ]
         found = draw.chosen_of(draw.keep_smallest(61, *kept), 60)
         assert found.rank.size == 60

@@ -61,7 +61,10 @@ def test_a_dense_twin_gives_the_same_numbers():
     for normalised, got in ((False, found.plain), (True, found.normalised)):
         assert got.value == pytest.approx(value(c, normalised), rel=1e-12)
         step = 1e-6
-        influence = [(value(c + step * c * (np.arange(n) == j), normalised) - value(c, normalised)) / step * n for j in range(n)]
+        influence = [
+            (value(c + step * c * (np.arange(n) == j), normalised) - value(c, normalised)) / step * n
+            for j in range(n)
+        ]
         assert got.std_error == pytest.approx(np.sqrt(np.sum(np.square(influence)) / (n * (n - 1))), rel=1e-4)
 
 
@@ -80,7 +83,9 @@ def test_parquet_files_give_the_estimate_of_the_log_in_memory(tmp_path):
     found = kernel_wis(folder, target="p_new", context=context, bandwidth=0.5, block_rows=600)
     log = kwis.read_log(str(folder), propensity="propensity", context=context)
     weight = np.asarray(log["p_new"]) / log.propensity
-    whole = kwis.WeightedSample(context=log.context, weight=weight, reward=log.reward[:, 0], categorical=log.categorical)
+    whole = kwis.WeightedSample(
+        context=log.context, weight=weight, reward=log.reward[:, 0], categorical=log.categorical
+    )
     check_same(found, whole, 0.5)
 
 
@@ -97,7 +102,10 @@ def test_a_target_may_be_the_action_it_takes(tmp_path):
     weight = (whole["choice"].to_numpy() == whole["action"].to_numpy()) / whole["propensity"].to_numpy()
     folder = write(tmp_path / "log", whole.append_column("w", [weight]))
     by_choice = kernel_wis(folder, target="choice", action="action", context=["age"], bandwidth=0.5)
-    assert by_choice.normalised.value == kernel_wis(folder, weight="w", context=["age"], bandwidth=0.5).normalised.value
+    assert (
+        by_choice.normalised.value
+        == kernel_wis(folder, weight="w", context=["age"], bandwidth=0.5).normalised.value
+    )
 
 
 def test_memory_mapped_arrays_give_the_estimate_of_the_whole(tmp_path):
@@ -124,8 +132,15 @@ def test_a_bandwidth_selected_on_a_subset_says_so():
 
 def test_progress_is_told_to_the_end():
     told = []
-    kernel_wis(sample(600), bandwidth=0.5, block_rows=200, progress=lambda done, total, what: told.append((done, total, what)))
-    assert {"reading the log once", "kernel sums of the weights", "kernel sums of the influence"} <= {what for _, _, what in told}
+    kernel_wis(
+        sample(600),
+        bandwidth=0.5,
+        block_rows=200,
+        progress=lambda done, total, what: told.append((done, total, what)),
+    )
+    assert {"reading the log once", "kernel sums of the weights", "kernel sums of the influence"} <= {
+        what for _, _, what in told
+    }
     assert (6, 6, "kernel sums of the weights") in told
 
 
@@ -164,4 +179,6 @@ def test_held_out_scores_and_their_errors_count_rows_by_their_mass():
     total = log.mass.sum()
     expected = (log.mass * squares).sum() / total
     assert score == pytest.approx(expected, rel=1e-9)
-    assert error == pytest.approx(np.sqrt(300 / 299 * ((log.mass * (squares - expected)) ** 2).sum()) / total, rel=1e-9)
+    assert error == pytest.approx(
+        np.sqrt(300 / 299 * ((log.mass * (squares - expected)) ** 2).sum()) / total, rel=1e-9
+    )

@@ -22,12 +22,16 @@ ROWS = 2400
 ASKED = {"target": "p_new", "bandwidth": 0.5, "block_rows": 400}
 
 # A worker that dies leaves half-closed connections behind, about which the libraries below us warn.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB", silence_logs=50) as started:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="2GB", silence_logs=50
+    ) as started:
         yield started
 
 
@@ -62,7 +66,9 @@ def test_the_approximation_is_the_same_as_on_one_machine(client, folder):
     asked = {**ASKED, "exact": False, "neighbours": 300}
     found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
     same(found, expected)
-    assert found.approximation.normalised_error == pytest.approx(expected.approximation.normalised_error, rel=1e-8)
+    assert found.approximation.normalised_error == pytest.approx(
+        expected.approximation.normalised_error, rel=1e-8
+    )
     assert found.notes == expected.notes
 
 
@@ -70,7 +76,9 @@ def test_the_selected_bandwidth_is_the_same_as_on_one_machine(client, folder):
     asked = {"target": "p_new", "selection_rows": 500, "block_rows": 400}
     found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
     assert found.selection.rows == expected.selection.rows
-    assert found.selection.choice.value == pytest.approx(expected.selection.choice.value, rel=1e-6)  # a minimum is flat
+    assert found.selection.choice.value == pytest.approx(
+        expected.selection.choice.value, rel=1e-6
+    )  # a minimum is flat
     assert found.selection.log_error == pytest.approx(expected.selection.log_error, rel=1e-4, nan_ok=True)
 
 
@@ -91,7 +99,9 @@ def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
     killed = []
 
     client.wait_for_workers(2)
-    victims = client.run(os.getpid).values()  # asked before any is killed: a cluster that lacks a worker may not answer
+    victims = client.run(
+        os.getpid
+    ).values()  # asked before any is killed: a cluster that lacks a worker may not answer
 
     def kill_twice():
         for done_before, victim in zip((40, 120), victims, strict=True):
@@ -115,7 +125,9 @@ def test_a_corrupt_file_is_named(client, tmp_path):
     folder = write(tmp_path / "log", table(900))
     broken = folder / "part-1.parquet"
     broken.write_bytes(broken.read_bytes()[:-100])
-    with pytest.raises(kwis.InputError, match=r"must hold files that can be read, and '.*part-1.parquet' cannot"):
+    with pytest.raises(
+        kwis.InputError, match=r"must hold files that can be read, and '.*part-1.parquet' cannot"
+    ):
         kernel_wis(folder, **ASKED, client=client)
 
 
@@ -124,8 +136,13 @@ def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(client, tmp
     second = parquet.read_table(folder / "part-1.parquet")
     values = second["propensity"].to_pylist()
     values[7] = 0.0
-    parquet.write_table(second.set_column(second.column_names.index("propensity"), "propensity", [values]), folder / "part-1.parquet")
-    with pytest.raises(kwis.InputError, match=r"`propensity` must be in \(0, 1\], got 0.0 at row 7 of '.*part-1.parquet'"):
+    parquet.write_table(
+        second.set_column(second.column_names.index("propensity"), "propensity", [values]),
+        folder / "part-1.parquet",
+    )
+    with pytest.raises(
+        kwis.InputError, match=r"`propensity` must be in \(0, 1\], got 0.0 at row 7 of '.*part-1.parquet'"
+    ):
         kernel_wis(folder, **ASKED, client=client)
 
 
@@ -145,10 +162,15 @@ def hungry(path: str) -> None:
 def test_a_worker_out_of_memory_is_said_to_be(folder, monkeypatch):
     from kwis.large.source import Footer
 
-    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.monitor-interval": "50ms"}
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.worker.memory.monitor-interval": "50ms",
+    }
     with (
         dask.config.set(settings),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="400MB", silence_logs=50) as small,
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="400MB", silence_logs=50
+        ) as small,
         Client(small) as client,
     ):
         monkeypatch.setattr(Footer, "of", hungry)
@@ -169,7 +191,12 @@ def test_a_scheduler_that_goes_away_is_said_to_have(folder, tmp_path):
         "        await s.finished()\n"
         "asyncio.run(main())\n"
     )
-    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     try:
         address = process.stdout.readline().strip()
         with dask.config.set({"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}):
@@ -199,7 +226,9 @@ def test_evaluate_in_batches_gives_the_same_table_through_a_client(client, folde
     assert [row.estimator for row in found.rows] == [row.estimator for row in expected.rows]
     assert "normalised-kernel-wis" in [row.estimator for row in found.rows]
     for one, other in zip(found.rows, expected.rows, strict=True):
-        assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-7)  # bandwidths are minima, which are flat
+        assert one.estimate.value == pytest.approx(
+            other.estimate.value, rel=1e-7
+        )  # bandwidths are minima, which are flat
         assert one.interval.low == pytest.approx(other.interval.low, rel=1e-6)
 
 
@@ -211,10 +240,20 @@ def test_an_encrypted_cluster_is_reached_with_the_certificates_given(folder, tmp
 
     security = Security.temporary()
     files = {}
-    for name, text in {"ca": security.tls_ca_file, "cert": security.tls_client_cert, "key": security.tls_client_key}.items():
+    for name, text in {
+        "ca": security.tls_ca_file,
+        "cert": security.tls_client_cert,
+        "key": security.tls_client_key,
+    }.items():
         files[name] = tmp_path / f"{name}.pem"
         files[name].write_text(text)
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50, "protocol": "tls://"}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "dashboard_address": ":0",
+        "silence_logs": 50,
+        "protocol": "tls://",
+    }
     with LocalCluster(**options, security=security) as encrypted:
         assert encrypted.scheduler_address.startswith("tls://")
         certificates = [part for name, path in files.items() for part in (f"--tls-{name}", str(path))]

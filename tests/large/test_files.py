@@ -1,4 +1,6 @@
-"""Files that are broken, empty or unlike each other: the right number, or one sentence that names the file."""
+"""Files that are broken, empty or unlike each other: the right number, or one sentence that names
+the file.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,12 @@ def test_the_order_and_the_exact_types_of_columns_do_not_matter(folder):
     before = estimate(folder)
     second = parquet.read_table(folder / "part-1.parquet")
     changed = second.select(second.column_names[::-1])
-    for name, type_ in {"reward": pa.int64(), "country": pa.large_string(), "member": pa.int8(), "action": pa.float32()}.items():
+    for name, type_ in {
+        "reward": pa.int64(),
+        "country": pa.large_string(),
+        "member": pa.int8(),
+        "action": pa.float32(),
+    }.items():
         changed = changed.set_column(changed.column_names.index(name), name, changed[name].cast(type_))
     parquet.write_table(changed, folder / "part-1.parquet")
     assert estimate(folder).value == pytest.approx(before.value, rel=1e-12)
@@ -67,12 +74,16 @@ def test_the_order_and_the_exact_types_of_columns_do_not_matter(folder):
 def test_text_where_others_have_numbers_is_refused(folder):
     second = parquet.read_table(folder / "part-1.parquet")
     index = second.column_names.index("age")
-    parquet.write_table(second.set_column(index, "age", second["age"].cast(pa.string())), folder / "part-1.parquet")
+    parquet.write_table(
+        second.set_column(index, "age", second["age"].cast(pa.string())), folder / "part-1.parquet"
+    )
     refused(folder, "`age` must be of one type in all files", "text", "part-1.parquet")
 
 
 def test_a_missing_column_is_refused_with_its_file(folder):
-    parquet.write_table(parquet.read_table(folder / "part-2.parquet").drop_columns(["p_new"]), folder / "part-2.parquet")
+    parquet.write_table(
+        parquet.read_table(folder / "part-2.parquet").drop_columns(["p_new"]), folder / "part-2.parquet"
+    )
     refused(folder, "`p_new`", "part-2.parquet")
 
 
@@ -89,7 +100,9 @@ def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(folder, col
     second = parquet.read_table(folder / "part-1.parquet")
     values = second[column].to_pylist()
     values[17] = value
-    parquet.write_table(second.set_column(second.column_names.index(column), column, [values]), folder / "part-1.parquet")
+    parquet.write_table(
+        second.set_column(second.column_names.index(column), column, [values]), folder / "part-1.parquet"
+    )
     refused(folder, words, "part-1.parquet")
 
 
@@ -131,7 +144,10 @@ def write_arrays(folder, **changed):
 def test_a_context_array_with_a_gap_is_refused_with_its_row(tmp_path, value):
     context = sample(300).context.copy()
     context[257, 1] = value
-    refused(write_arrays(tmp_path, context=context), f"`context` must be finite, got {value} at row 257 of the arrays in {str(tmp_path)!r}")
+    refused(
+        write_arrays(tmp_path, context=context),
+        f"`context` must be finite, got {value} at row 257 of the arrays in {str(tmp_path)!r}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +179,9 @@ def test_arguments_that_break_a_rule_are_refused(folder, arguments, words):
 
 def test_groups_are_refused():
     log = sample(200)
-    grouped = kwis.WeightedSample(context=log.context, weight=log.weight, reward=log.reward, group=[i // 2 for i in range(200)])
+    grouped = kwis.WeightedSample(
+        context=log.context, weight=log.weight, reward=log.reward, group=[i // 2 for i in range(200)]
+    )
     with pytest.raises(kwis.InputError, match="groups"):
         kernel_wis(grouped, bandwidth=1.0)
 

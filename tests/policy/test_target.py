@@ -92,7 +92,9 @@ def test_a_column_of_probabilities_said_to_be_one_is_only_that(log: LoggedBandit
     assert policy.source == "column `p_new`: probability of the logged action"
 
 
-@pytest.mark.parametrize("target", ["best", chosen("best"), lambda log: log["best"]], ids=["name", "chosen", "function"])
+@pytest.mark.parametrize(
+    "target", ["best", chosen("best"), lambda log: log["best"]], ids=["name", "chosen", "function"]
+)
 def test_a_column_of_actions_is_a_deterministic_policy(target: Any, log: LoggedBandit) -> None:
     policy = resolve_target(log, target)
     np.testing.assert_array_equal(policy.logged, (log["best"] == log["action"]).astype(float))
@@ -109,7 +111,8 @@ def test_a_classifier_trained_on_a_frame_is_a_target(log: LoggedBandit) -> None:
 
     frame = pd.DataFrame({"hour": log["hour"], "country": log["country"]})
     model = make_pipeline(
-        make_column_transformer((OneHotEncoder(), ["country"]), remainder="passthrough"), LogisticRegression(max_iter=500)
+        make_column_transformer((OneHotEncoder(), ["country"]), remainder="passthrough"),
+        LogisticRegression(max_iter=500),
     )
     model.fit(frame, log["best"])
     policy = resolve_target(log, model)
@@ -121,13 +124,21 @@ def test_a_classifier_trained_on_arrays_sees_the_context_as_numbers() -> None:
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
-    table = {"x": rng.normal(size=80), "y": rng.integers(5, size=80), "action": np.arange(80) % 3, "reward": np.ones(80)}
+    table = {
+        "x": rng.normal(size=80),
+        "y": rng.integers(5, size=80),
+        "action": np.arange(80) % 3,
+        "reward": np.ones(80),
+    }
     log = read_log(table, context=["x", "y"])
     inputs = np.column_stack([table["x"], table["y"]])
     model = LogisticRegression().fit(inputs, (table["action"] + 1) % 3)
-    np.testing.assert_allclose(resolve_target(log, model).distribution, model.predict_proba(inputs), atol=1e-12)
+    np.testing.assert_allclose(
+        resolve_target(log, model).distribution, model.predict_proba(inputs), atol=1e-12
+    )
     refused(
-        "`target` must be trained on the 2 context columns of the log, got a classifier of 1 features; give a function of the log instead",
+        "`target` must be trained on the 2 context columns of the log, got a classifier of 1 features; give "
+        "a function of the log instead",
         log,
         LogisticRegression().fit(inputs[:, :1], table["action"]),
     )
@@ -137,13 +148,21 @@ def test_a_classifier_trained_on_arrays_sees_the_context_as_numbers() -> None:
         LogisticRegression().fit(inputs, table["action"] % 2),
     )
     refused(
-        "`target` must know only actions of the log, got 3, which no row took; if it exists, say so with read_log(actions=[...])",
+        "`target` must know only actions of the log, got 3, which no row took; if it exists, say so with "
+        "read_log(actions=[...])",
         log,
         LogisticRegression().fit(inputs, np.arange(80) % 4),
     )
-    refused("`target` must be a fitted classifier with `classes_`, got a LogisticRegression without", log, LogisticRegression())
+    refused(
+        "`target` must be a fitted classifier with `classes_`, got a LogisticRegression without",
+        log,
+        LogisticRegression(),
+    )
     wider = read_log(table, context=["x", "y"], actions=[0, 1, 2, 3])
-    assert resolve_target(wider, LogisticRegression().fit(inputs, np.arange(80) % 4)).distribution.shape == (80, 4)
+    assert resolve_target(wider, LogisticRegression().fit(inputs, np.arange(80) % 4)).distribution.shape == (
+        80,
+        4,
+    )
     assert (resolve_target(wider, model).distribution[:, 3] == 0).all()
 
 
@@ -152,7 +171,8 @@ def test_a_classifier_on_arrays_cannot_see_text(log: LoggedBandit) -> None:
 
     model = LogisticRegression(max_iter=500).fit(np.zeros((N, 6)), log["action"])
     refused(
-        "`target` must be trained on named columns if the context is not all numbers, and `country` holds text; "
+        "`target` must be trained on named columns if the context is not all numbers, and `country` holds "
+        "text; "
         "train it on a data frame, or give a function of the log",
         log,
         model,
@@ -160,7 +180,12 @@ def test_a_classifier_on_arrays_cannot_see_text(log: LoggedBandit) -> None:
 
 
 def test_with_two_actions_the_probability_of_one_is_the_whole_distribution() -> None:
-    table = {"action": np.arange(40) % 2, "reward": np.ones(40), "propensity": np.full(40, 0.3), "p": np.full(40, 0.9)}
+    table = {
+        "action": np.arange(40) % 2,
+        "reward": np.ones(40),
+        "propensity": np.full(40, 0.3),
+        "p": np.full(40, 0.9),
+    }
     log = read_log(table, propensity="propensity", context=[])
     assert log.behaviour is not None
     np.testing.assert_allclose(log.behaviour[:2], [[0.3, 0.7], [0.7, 0.3]])
@@ -172,7 +197,8 @@ def test_a_column_that_could_be_actions_or_probabilities_must_be_explained() -> 
     table = {"action": np.arange(40) % 2, "reward": np.ones(40), "q": choice, "count": np.arange(40)}
     log = read_log(table, context=[])
     refused(
-        "`target` must say what `q` holds, whose values are actions and probabilities alike: kwis.chosen('q') or kwis.probability('q')",
+        "`target` must say what `q` holds, whose values are actions and probabilities alike: "
+        "kwis.chosen('q') or kwis.probability('q')",
         log,
         "q",
     )
@@ -186,13 +212,19 @@ def test_bad_targets_are_refused(log: LoggedBandit) -> None:
     refused(f"`revenue` (target) must be in [0, 1], got {log['revenue'][row]} at row {row}", log, "revenue")
     first = log["country"][0]
     remedy = "an action that exists but was never taken must be listed in read_log(actions=[...])"
-    refused(f"`country` (target) must hold actions of the log, got {first!r} at row 0; {remedy}", log, "country")
+    refused(
+        f"`country` (target) must hold actions of the log, got {first!r} at row 0; {remedy}", log, "country"
+    )
     refused("`signup` (target) must hold numbers, got dates", log, "signup")
     refused("`target` must have one entry per row of the log, got 5 for 900 rows", log, np.ones(5) / 3)
     refused("`target` must have one column per action, got 2 for 3 actions", log, np.full((N, 2), 0.5))
-    refused("`target` must be a column, a classifier, a function or an array, got NoneType", log, lambda _: None)
     refused(
-        "`target` must have a column for every action of the log, got none for 'push'", log, distribution({"banner": "one", "email": "one"})
+        "`target` must be a column, a classifier, a function or an array, got NoneType", log, lambda _: None
+    )
+    refused(
+        "`target` must have a column for every action of the log, got none for 'push'",
+        log,
+        distribution({"banner": "one", "email": "one"}),
     )
     refused("`target` must name at least one policy, got none", log, [])
 
@@ -210,14 +242,16 @@ def test_a_distribution_that_does_not_sum_to_one_is_refused(log: LoggedBandit) -
 
 def test_the_share_of_one_action_is_not_mistaken_for_a_policy(log: LoggedBandit) -> None:
     refused(
-        "`target` must be the probability of the logged action or of every action, got `p_new_email`, by its name the probability of "
+        "`target` must be the probability of the logged action or of every action, got `p_new_email`, by its "
+        "name the probability of "
         "'email' alone; say 'p_new' for the whole policy, or kwis.probability('p_new_email')",
         log,
         "p_new_email",
     )
     names = [f"p_new_{action}" for action in ACTIONS]
     refused(
-        "`target` must say whether `p_new_banner`, `p_new_email`, `p_new_push`, which sum to 1 in every row, are one policy, "
+        "`target` must say whether `p_new_banner`, `p_new_email`, `p_new_push`, which sum to 1 in every row, "
+        "are one policy, "
         "kwis.distribution([...]), or several, a mapping from names to columns",
         log,
         names,
@@ -237,7 +271,9 @@ def test_weights_are_ratios_of_probabilities(log: LoggedBandit) -> None:
     np.testing.assert_array_equal(sample.reward, log["revenue"])
     np.testing.assert_array_equal(sample.context, log.context)
     assert sample.categorical == log.categorical
-    with pytest.raises(InputError, match=r"^`reward` must be one of click, revenue, or its number, got 'visits'$"):
+    with pytest.raises(
+        InputError, match=r"^`reward` must be one of click, revenue, or its number, got 'visits'$"
+    ):
         weigh(log, resolve_target(log, "p_new"), "visits")
 
 

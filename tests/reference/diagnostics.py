@@ -9,7 +9,9 @@ def pareto_shape(excess):
     n = len(x)
     count = 30 + int(math.sqrt(n))
     quartile = x[int(n / 4 + 0.5) - 1]
-    candidates = [1 / x[-1] + (1 - math.sqrt(count / (j - 0.5))) / (3 * quartile) for j in range(1, count + 1)]
+    candidates = [
+        1 / x[-1] + (1 - math.sqrt(count / (j - 0.5))) / (3 * quartile) for j in range(1, count + 1)
+    ]
 
     def shape_at(theta):
         return sum(math.log1p(-theta * value) for value in x) / n
@@ -88,7 +90,9 @@ def wilson_hilferty(score, variance, third):
 
 
 def grouped_moments(variance, third, rows, group, shared):
-    """Variance and third moment of the sum over some rows, of which pairs of a group share a draw with the given chance."""
+    """Variance and third moment of the sum over some rows, of which pairs of a group share a draw with the
+    given chance.
+    """
     inside = [i for i, yes in enumerate(rows) if yes]
     apart = sum(variance[i] for i in inside), sum(third[i] for i in inside)
     roots = {}
@@ -97,7 +101,10 @@ def grouped_moments(variance, third, rows, group, shared):
         roots[group[i]] = root + math.sqrt(variance[i]), cube + cube_root(third[i])
     together = sum(root**2 for root, _ in roots.values()), sum(cube**3 for _, cube in roots.values())
     chances = shared, shared**1.5
-    return tuple((1 - chance) * one + chance * other for chance, one, other in zip(chances, apart, together, strict=True))
+    return tuple(
+        (1 - chance) * one + chance * other
+        for chance, one, other in zip(chances, apart, together, strict=True)
+    )
 
 
 _WORD = 2**64
@@ -115,7 +122,9 @@ def uniform_number(key, number):
 
 
 def redrawn_actions(chance, draw, seed=0, group=None, shared=0.0):
-    """Actions of a log drawn anew: each row looks up its own number or, as often as pairs share, its group's."""
+    """Actions of a log drawn anew: each row looks up its own number or, as often as pairs share,
+    its group's.
+    """
     key = mixed((4 * seed + (draw + 1) * 0xD1342543DE82EF95) % _WORD)
     group_key, share_key = mixed((key + 1) % _WORD), mixed((key + 2) % _WORD)
     actions = []

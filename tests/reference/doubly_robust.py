@@ -5,7 +5,10 @@ import math
 
 def value_under(policy, predicted):
     """``sum_a pi(a|s) q(s, a)`` of every row."""
-    return [sum(p * q for p, q in zip(row, guesses, strict=True)) for row, guesses in zip(policy, predicted, strict=True)]
+    return [
+        sum(p * q for p, q in zip(row, guesses, strict=True))
+        for row, guesses in zip(policy, predicted, strict=True)
+    ]
 
 
 def direct(value, mass):

@@ -1,7 +1,7 @@
 """Slow twins of the estimators: Python loops straight from the formulas, nothing imported from the package.
 
-``mass[i]`` says how many interactions row i stands for. Values are functions of it, so influence values are numerical derivatives
-as well as formulas.
+``mass[i]`` says how many interactions row i stands for. Values are functions of it, so influence values are
+numerical derivatives as well as formulas.
 """
 
 import math

@@ -78,21 +78,33 @@ def folded_normal_chance(reach, bias):
 
 
 def mixture_lower_bound(gains, scales, chance, steps=20_000):
-    """Smallest mean, on a fine grid, at which the average of the products of (1 + l x) / (1 + l v) is not above 1 / chance."""
+    """Smallest mean, on a fine grid, at which the average of the products of (1 + l x) / (1 + l v) is not
+    above 1 / chance.
+    """
     top = max(gains)
     for step in range(steps + 1):
         v = top * step / steps
-        wealth = sum(math.prod((1 + scale * x) / (1 + scale * v) for x in gains) for scale in scales) / len(scales)
+        wealth = sum(math.prod((1 + scale * x) / (1 + scale * v) for x in gains) for scale in scales) / len(
+            scales
+        )
         if wealth <= 1 / chance:
             return v
     return top
 
 
 def degrees_of_freedom(influence, leverage, group=None):
-    """Rows (or groups) one by one: what their shares leave, or a chi-square as variable as the mean of their squares."""
+    """Rows (or groups) one by one: what their shares leave, or a chi-square as variable as the mean of their
+    squares.
+    """
     labels = list(range(len(influence))) if group is None else sorted(set(group.tolist()))
-    sums = [sum(influence[i] for i in range(len(influence)) if (i if group is None else group[i]) == label) for label in labels]
-    shares = [sum(leverage[i] for i in range(len(leverage)) if (i if group is None else group[i]) == label) for label in labels]
+    sums = [
+        sum(influence[i] for i in range(len(influence)) if (i if group is None else group[i]) == label)
+        for label in labels
+    ]
+    shares = [
+        sum(leverage[i] for i in range(len(leverage)) if (i if group is None else group[i]) == label)
+        for label in labels
+    ]
     squares = [value**2 for value in sums]
     mean = sum(squares) / len(squares)
     variance_of_mean = sum((square - mean) ** 2 for square in squares) / len(squares) ** 2

@@ -1,6 +1,7 @@
 """Slow twin of the kernel regression: one row at a time, in extended precision where the machine has it.
 
-A kernel is a function of ``q`` that returns its logarithm and the derivative of that. ``bandwidth`` is a number or one per column.
+A kernel is a function of ``q`` that returns its logarithm and the derivative of that. ``bandwidth`` is a
+number or one per column.
 """
 
 import numpy as np
@@ -48,7 +49,9 @@ KERNELS = {
 
 
 def elasticities(x, others, bandwidth, categorical):
-    """``(x_l - y_l)^2 / h_l^2`` of every numeric column and ``[x_l != y_l] / h_l^2`` of every categorical one, ``(others, d)``."""
+    """``(x_l - y_l)^2 / h_l^2`` of every numeric column and ``[x_l != y_l] / h_l^2`` of every categorical
+    one, ``(others, d)``.
+    """
     h = np.broadcast_to(np.asarray(bandwidth, dtype=REAL), x.shape)
     parts = (others - x) / h
     for column in categorical:
@@ -57,7 +60,9 @@ def elasticities(x, others, bandwidth, categorical):
 
 
 def kernel_row(x, others, bandwidth, kernel, categorical):
-    """Kernel from ``x`` to every other row divided by its largest, its derivatives in every log bandwidth, and whether ``x`` is alone."""
+    """Kernel from ``x`` to every other row divided by its largest, its derivatives in every log bandwidth,
+    and whether ``x`` is alone.
+    """
     parts = elasticities(x, others, bandwidth, categorical)
     numeric = [column for column in range(x.size) if column not in categorical]
     q, mismatch = parts[:, numeric].sum(axis=1), parts[:, list(categorical)].sum(axis=1)
@@ -72,7 +77,9 @@ def kernel_row(x, others, bandwidth, kernel, categorical):
 
 
 def cv_score(context, weight, bandwidth, folds, kernel="rbf", categorical=()):
-    """Mean over folds of the fold's mean squared error, its derivative in the log bandwidth of every column, and the rows left alone."""
+    """Mean over folds of the fold's mean squared error, its derivative in the log bandwidth of every column,
+    and the rows left alone.
+    """
     context, weight = np.asarray(context, dtype=REAL), np.asarray(weight, dtype=REAL)
     labels = np.unique(folds)
     score, gradient, alone = REAL(0), np.zeros(context.shape[1], dtype=REAL), 0
@@ -82,7 +89,8 @@ def cv_score(context, weight, bandwidth, folds, kernel="rbf", categorical=()):
             k, derivative, isolated = kernel_row(context[i], context[rest], bandwidth, kernel, categorical)
             predicted = k @ weight[rest] / k.sum()
             residual = weight[i] - predicted
-            # The terms k (w - predicted) sum to 0; taking the nearest row's derivative off leaves less to cancel.
+            # The terms k (w - predicted) sum to 0; taking the nearest row's derivative off leaves less to
+            # cancel.
             derivative = derivative - derivative[np.argmax(k)]
             slope = (k * (weight[rest] - predicted)) @ derivative / k.sum()
             score += residual**2 / held_out.size / labels.size
@@ -104,13 +112,18 @@ def median_distance(context, categorical=()):
     """Between different rows; a categorical mismatch counts 2 squared."""
     context = np.asarray(context, dtype=REAL)
     columns = [1.0 if column not in categorical else np.sqrt(0.5) for column in range(context.shape[1])]
-    rows = [elasticities(context[i], context[:i], np.array(columns), categorical).sum(axis=1) for i in range(1, len(context))]
+    rows = [
+        elasticities(context[i], context[:i], np.array(columns), categorical).sum(axis=1)
+        for i in range(1, len(context))
+    ]
     distances = np.sqrt(np.concatenate(rows))
     return float(np.median(distances[distances > 0]))
 
 
 def scores(context, weight, bandwidths, folds, kernel="rbf", categorical=()):
-    """Scores at many shared bandwidths in double precision, from one matrix of distances: for dense grids over small samples."""
+    """Scores at many shared bandwidths in double precision, from one matrix of distances: for dense grids
+    over small samples.
+    """
     context, weight = np.asarray(context, dtype=float), np.asarray(weight, dtype=float)
     parts = np.stack([elasticities(x, context, np.ones(x.size), categorical) for x in context]).astype(float)
     numeric = [column for column in range(context.shape[1]) if column not in categorical]
@@ -130,7 +143,9 @@ def scores(context, weight, bandwidths, folds, kernel="rbf", categorical=()):
 
 
 def best_shared(context, weight, folds, kernel="rbf", categorical=(), nodes=400):
-    """Lowest score over a dense grid of shared bandwidths, every dip polished by ever finer grids around it."""
+    """Lowest score over a dense grid of shared bandwidths, every dip polished by ever finer grids
+    around it.
+    """
     typical = median_distance(context, categorical)
     grid = np.geomspace(typical / 1000, typical * 1000, nodes)
     curve = scores(context, weight, grid, folds, kernel, categorical)

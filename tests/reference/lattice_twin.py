@@ -15,7 +15,8 @@ def penalties(bandwidth, d):
 def score_and_gradient(codes, weight, folds, bandwidth):
     """Mean over folds of the mean squared error, and its gradient in every column's log bandwidth.
 
-    A mismatch in a column multiplies the kernel by ``exp(-1/h^2)``; each row's kernels are divided by their largest.
+    A mismatch in a column multiplies the kernel by ``exp(-1/h^2)``; each row's kernels are divided by their
+    largest.
     """
     d = len(codes[0])
     penalty = penalties(bandwidth, d)
@@ -33,9 +34,16 @@ def score_and_gradient(codes, weight, folds, bandwidth):
             score += residual**2 / len(held_out)
             nearest = codes[rest[costs.index(min(costs))]]
             for column in range(d):
-                # The terms k (w - predicted) sum to 0, so any constant may be taken off the mismatches: with the nearest row's
-                # nothing is left of neighbours that all differ.
-                excess = [(codes[i][column] != codes[j][column]) - (codes[i][column] != nearest[column]) for j in rest]
-                terms = [k * (weight[j] - predicted) * e for k, j, e in zip(kernel, rest, excess, strict=True)]
-                gradient[column] += -2 * residual * 2 * penalty[column] * math.fsum(terms) / total / len(held_out)
+                # The terms k (w - predicted) sum to 0, so any constant may be taken off the mismatches: with
+                # the nearest row's nothing is left of neighbours that all differ.
+                excess = [
+                    (codes[i][column] != codes[j][column]) - (codes[i][column] != nearest[column])
+                    for j in rest
+                ]
+                terms = [
+                    k * (weight[j] - predicted) * e for k, j, e in zip(kernel, rest, excess, strict=True)
+                ]
+                gradient[column] += (
+                    -2 * residual * 2 * penalty[column] * math.fsum(terms) / total / len(held_out)
+                )
     return score / len(labels), [value / len(labels) for value in gradient]

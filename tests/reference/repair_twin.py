@@ -10,7 +10,10 @@ def distribution(logs: np.ndarray, design: np.ndarray, scale: float, matrix: np.
     """Rowwise softmax of ``s l + Z c``."""
     result = np.empty(logs.shape)
     for i in range(len(logs)):
-        scores = [scale * logs[i, k] + sum(design[i, j] * matrix[j, k] for j in range(design.shape[1])) for k in range(logs.shape[1])]
+        scores = [
+            scale * logs[i, k] + sum(design[i, j] * matrix[j, k] for j in range(design.shape[1]))
+            for k in range(logs.shape[1])
+        ]
         top = max(scores)
         parts = [np.exp(score - top) for score in scores]
         result[i] = np.array(parts) / sum(parts)
@@ -18,7 +21,13 @@ def distribution(logs: np.ndarray, design: np.ndarray, scale: float, matrix: np.
 
 
 def penalised_loss(
-    logs: np.ndarray, design: np.ndarray, action: np.ndarray, mass: np.ndarray, spread: np.ndarray, scale: float, matrix: np.ndarray
+    logs: np.ndarray,
+    design: np.ndarray,
+    action: np.ndarray,
+    mass: np.ndarray,
+    spread: np.ndarray,
+    scale: float,
+    matrix: np.ndarray,
 ) -> float:
     """``-sum m log p(action) + sum (c / spread)^2 / 2 + (s - 1)^2 / 2``."""
     chances = distribution(logs, design, scale, matrix)
@@ -26,14 +35,18 @@ def penalised_loss(
     return float(loss + 0.5 * ((matrix / spread[:, None]) ** 2).sum() + 0.5 * (scale - 1) ** 2)
 
 
-def fitted(logs: np.ndarray, design: np.ndarray, action: np.ndarray, mass: np.ndarray, spread: np.ndarray) -> tuple[float, np.ndarray]:
+def fitted(
+    logs: np.ndarray, design: np.ndarray, action: np.ndarray, mass: np.ndarray, spread: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Minimiser of the penalised loss by a general-purpose method, with numerical derivatives."""
     shape = (design.shape[1], logs.shape[1])
 
     def loss(point: np.ndarray) -> float:
         return penalised_loss(logs, design, action, mass, spread, point[0], point[1:].reshape(shape))
 
-    found = minimize(loss, np.concatenate([[1.0], np.zeros(shape[0] * shape[1])]), method="BFGS", options={"gtol": 1e-5}).x
+    found = minimize(
+        loss, np.concatenate([[1.0], np.zeros(shape[0] * shape[1])]), method="BFGS", options={"gtol": 1e-5}
+    ).x
     return float(found[0]), found[1:].reshape(shape)
 
 
@@ -44,9 +57,16 @@ def averaged_ratio_p_value(gains: list[np.ndarray], tried: int) -> float:
 
 
 def mean_inverse_loss(
-    design: np.ndarray, action: np.ndarray, propensity: np.ndarray, mass: np.ndarray, spread: np.ndarray, matrix: np.ndarray
+    design: np.ndarray,
+    action: np.ndarray,
+    propensity: np.ndarray,
+    mass: np.ndarray,
+    spread: np.ndarray,
+    matrix: np.ndarray,
 ) -> float:
-    """``sum m sum_k (m_k - y_k log m_k)`` with ``m_k = exp(z' c_k)`` and ``y_k = 1{action = k} / p``, and the penalty."""
+    """``sum m sum_k (m_k - y_k log m_k)`` with ``m_k = exp(z' c_k)`` and ``y_k = 1{action = k} / p``, and the
+    penalty.
+    """
     total = 0.5 * float(((matrix / spread[:, None]) ** 2).sum())
     for i in range(len(action)):
         for k in range(matrix.shape[1]):

@@ -1,6 +1,8 @@
-"""Kernel-WIS from sampled neighbours, row by row with loops over the pairs: the slow twin of :mod:`kwis.estimators.sampled`.
+"""Kernel-WIS from sampled neighbours, row by row with loops over the pairs: the slow twin of
+:mod:`kwis.estimators.sampled`.
 
-It is told which rows are neighbours and which are checked, with their chances, and imports nothing that it checks.
+It is told which rows are neighbours and which are checked, with their chances, and imports nothing that it
+checks.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ import numpy as np
 def kernel(a: np.ndarray, b: np.ndarray, bandwidth: float, categorical: tuple[int, ...] = ()) -> float:
     squares = 0.0
     for j in range(a.size):
-        squares += float(a[j] != b[j]) * 2 / (2 * bandwidth**2) if j in categorical else (a[j] - b[j]) ** 2 / (2 * bandwidth**2)
+        squares += (
+            float(a[j] != b[j]) * 2 / (2 * bandwidth**2)
+            if j in categorical
+            else (a[j] - b[j]) ** 2 / (2 * bandwidth**2)
+        )
     return math.exp(-squares)
 
 
@@ -27,7 +33,9 @@ def local_mean(i, rows, chances, context, weight, mass, bandwidth, categorical=(
     return total, load
 
 
-def values(neighbours, chances, checked, check_chances, context, weight, mass, reward, bandwidth, categorical=()):
+def values(
+    neighbours, chances, checked, check_chances, context, weight, mass, reward, bandwidth, categorical=()
+):
     """Plain and normalised value, and the standard deviation of the approximation of each."""
     n = weight.size
     everyone = range(n), [1.0] * n
@@ -45,7 +53,10 @@ def values(neighbours, chances, checked, check_chances, context, weight, mass, r
             load, load_reward = load + gap / chance, load_reward + gap * reward[i] / chance
     plain, normalised = load_reward / mass.sum(), load_reward / load
     errors = [
-        math.sqrt(sum((gap * (reward[i] - centre)) ** 2 * (1 - chance) / chance**2 for i, gap, chance in gaps)) / over
+        math.sqrt(
+            sum((gap * (reward[i] - centre)) ** 2 * (1 - chance) / chance**2 for i, gap, chance in gaps)
+        )
+        / over
         for centre, over in ((0.0, mass.sum()), (normalised, load))
     ]
     return plain, normalised, errors

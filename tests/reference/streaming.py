@@ -24,7 +24,9 @@ def row_key(file, row):
 
 
 def count(key, seed, replicate, table):
-    """Count of a row in a resample: the 16-bit lane ``replicate % 4`` of hash number ``replicate // 4``, looked up."""
+    """Count of a row in a resample: the 16-bit lane ``replicate % 4`` of hash number ``replicate // 4``,
+    looked up.
+    """
     word = mix(mix(key ^ word_of(str(seed))) + (replicate // 4 + 1) * _STEP)
     return int(table[(word >> (16 * (replicate % 4))) % 65536])
 
@@ -43,7 +45,9 @@ def exact_product(a, b):
 
 def resampled_ratio(top, bottom, counts):
     """``sum c top / sum c bottom`` for one resample."""
-    return sum(c * t for c, t in zip(counts, top, strict=True)) / sum(c * b for c, b in zip(counts, bottom, strict=True))
+    return sum(c * t for c, t in zip(counts, top, strict=True)) / sum(
+        c * b for c, b in zip(counts, bottom, strict=True)
+    )
 
 
 def percentiles(values, level):
@@ -67,7 +71,11 @@ def state_influence(state, weight, reward, mass, normalised):
     value = top / bottom
     found = []
     for s, w, r, m in zip(state, weight, reward, mass, strict=True):
-        mean = sum(c * x * y for t, c, x, y in zip(state, mass, weight, reward, strict=True) if t == s) / load[s] if load[s] else 0.0
+        mean = (
+            sum(c * x * y for t, c, x, y in zip(state, mass, weight, reward, strict=True) if t == s) / load[s]
+            if load[s]
+            else 0.0
+        )
         own = near[s] / load[s] * w * (r - mean) if load[s] else 0.0
         if normalised:
             found.append(m * n / bottom * (own + (mean - value if load[s] else 0.0)))

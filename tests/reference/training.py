@@ -11,7 +11,8 @@ def training_figures(features, action, reward, predicted, distribution, together
     terms, lucks = [], []
     for i in range(n):
         others = sorted(
-            (j for j in range(n) if j != i), key=lambda j: sum((a - b) ** 2 for a, b in zip(features[i], features[j], strict=True))
+            (j for j in range(n) if j != i),
+            key=lambda j: sum((a - b) ** 2 for a, b in zip(features[i], features[j], strict=True)),
         )
         own = distribution[i][action[i]]
         around = [distribution[j][action[i]] for j in others[:neighbours]]

@@ -1,4 +1,6 @@
-"""An evaluation made by hand: every record the report reads, with names of the caller's choice and seeded numbers."""
+"""An evaluation made by hand: every record the report reads, with names of the caller's choice and seeded
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kwis.checks import Balance, Drift, LocalMeanWeight, MeanTest, PropensityReport, TargetDiagnostics, WeightDiagnostics
+from kwis.checks import (
+    Balance,
+    Drift,
+    LocalMeanWeight,
+    MeanTest,
+    PropensityReport,
+    TargetDiagnostics,
+    WeightDiagnostics,
+)
 from kwis.checks.findings import InfluentialRow, Period
-from kwis.evaluation import LOGGING_POLICY, Change, Evaluation, Path, Place, Ranking, Recommendation, Row, Segment, Segments, Settings
+from kwis.evaluation import (
+    LOGGING_POLICY,
+    Change,
+    Evaluation,
+    Path,
+    Place,
+    Ranking,
+    Recommendation,
+    Row,
+    Segment,
+    Segments,
+    Settings,
+)
 from kwis.models.propensity.check import Finding, PropensityCheck
 from kwis.models.propensity.reliability import Reliability
 from kwis.models.propensity.support import Support
@@ -44,25 +66,44 @@ def evaluation_of(
     now: float = 0.1214,
     notes: Sequence[str] = ("6 rows without a device were kept, as a category of their own",),
 ) -> Evaluation:
-    """An evaluation of the targets; the i-th gains ``gains[i]``, give or take ``half``, with the i-th verdict."""
+    """An evaluation of the targets; the i-th gains ``gains[i]``, give or take ``half``, with the i-th
+    verdict.
+    """
     rows: list[Row] = []
     changes: list[Change] = []
     for reward in rewards:
         rows.append(_row(LOGGING_POLICY, reward, "mean", now, 0.01, Verdict(level="trust"), recommended=True))
         for estimator in ESTIMATORS:
             for target, gain, verdict in zip(targets, gains, verdicts, strict=False):
-                shift, scale = {"vis": (0.06, 9.0), "truncated-vis": (-0.004, 1.4), "state-wis": (0.003, 1.9)}.get(estimator, (0.0, 1.0))
+                shift, scale = {
+                    "vis": (0.06, 9.0),
+                    "truncated-vis": (-0.004, 1.4),
+                    "state-wis": (0.003, 1.9),
+                }.get(estimator, (0.0, 1.0))
                 value, mine = gain + shift * half / 0.013, estimator == CHOSEN
-                rows.append(_row(target, reward, estimator, now + value, 1.3 * half * scale, verdict, recommended=mine))
-                changes.append(_change(target, LOGGING_POLICY, reward, estimator, value, half * scale, recommended=mine))
+                rows.append(
+                    _row(
+                        target, reward, estimator, now + value, 1.3 * half * scale, verdict, recommended=mine
+                    )
+                )
+                changes.append(
+                    _change(target, LOGGING_POLICY, reward, estimator, value, half * scale, recommended=mine)
+                )
     return Evaluation(
         rows=tuple(rows),
         changes=tuple(changes),
-        recommendations=tuple(_recommendation(target, reward, rows, changes) for reward in rewards for target in targets),
-        diagnostics={name: _diagnostics(name, column, verdict) for name, verdict in zip(targets, verdicts, strict=False)},
+        recommendations=tuple(
+            _recommendation(target, reward, rows, changes) for reward in rewards for target in targets
+        ),
+        diagnostics={
+            name: _diagnostics(name, column, verdict)
+            for name, verdict in zip(targets, verdicts, strict=False)
+        },
         propensity=_propensity(targets[0], column, actions),
         rankings=tuple(_ranking(targets, reward, rows, gains, half) for reward in rewards),
-        paths=tuple(_path(target, rewards[0], now + gain, half) for target, gain in zip(targets, gains, strict=False)),
+        paths=tuple(
+            _path(target, rewards[0], now + gain, half) for target, gain in zip(targets, gains, strict=False)
+        ),
         segments=(_segments(targets, rewards[0], column, gains, half, rows),),
         drift=_drift(rewards[0], actions, now),
         weights={name: np.random.default_rng(7).lognormal(-0.4, 0.9, N) for name in targets},
@@ -84,12 +125,30 @@ def evaluation_of(
     )
 
 
-def _row(target: str, reward: str, estimator: str, value: float, half: float, verdict: Verdict, *, recommended: bool) -> Row:
+def _row(
+    target: str,
+    reward: str,
+    estimator: str,
+    value: float,
+    half: float,
+    verdict: Verdict,
+    *,
+    recommended: bool,
+) -> Row:
     estimate = Estimate(name=estimator, value=value, n=N, std_error=half / 2, effective_n=1234.5)
-    return Row(target=target, reward=reward, estimate=estimate, interval=interval(value, half), verdict=verdict, recommended=recommended)
+    return Row(
+        target=target,
+        reward=reward,
+        estimate=estimate,
+        interval=interval(value, half),
+        verdict=verdict,
+        recommended=recommended,
+    )
 
 
-def _change(target: str, baseline: str, reward: str, estimator: str, value: float, half: float, *, recommended: bool) -> Change:
+def _change(
+    target: str, baseline: str, reward: str, estimator: str, value: float, half: float, *, recommended: bool
+) -> Change:
     return Change(
         target=target,
         baseline=baseline,
@@ -103,17 +162,32 @@ def _change(target: str, baseline: str, reward: str, estimator: str, value: floa
     )
 
 
-def _recommendation(target: str, reward: str, rows: Sequence[Row], changes: Sequence[Change]) -> Recommendation:
+def _recommendation(
+    target: str, reward: str, rows: Sequence[Row], changes: Sequence[Change]
+) -> Recommendation:
     mine = {row.estimator: row for row in rows if (row.target, row.reward) == (target, reward)}
-    change = next(each for each in changes if (each.target, each.reward, each.estimator) == (target, reward, CHOSEN))
-    why = ("the propensities fail their tests (country = BR; p = 0.0004)", "so weights are normalised around each context (Kernel-WIS)")
+    change = next(
+        each for each in changes if (each.target, each.reward, each.estimator) == (target, reward, CHOSEN)
+    )
+    why = (
+        "the propensities fail their tests (country = BR; p = 0.0004)",
+        "so weights are normalised around each context (Kernel-WIS)",
+    )
     disagreement = "the two differ by less than their intervals"
     return Recommendation(
-        target=target, reward=reward, row=mine[CHOSEN], change=change, why=why, runner_up=mine["wis"], disagreement=disagreement
+        target=target,
+        reward=reward,
+        row=mine[CHOSEN],
+        change=change,
+        why=why,
+        runner_up=mine["wis"],
+        disagreement=disagreement,
     )
 
 
-def _test(region: str, column: str | None, target: str, mean: float, half: float, n: int, p_value: float) -> MeanTest:
+def _test(
+    region: str, column: str | None, target: str, mean: float, half: float, n: int, p_value: float
+) -> MeanTest:
     return MeanTest(
         kind="weight",
         subject=target,
@@ -129,8 +203,13 @@ def _test(region: str, column: str | None, target: str, mean: float, half: float
 
 
 def _tests(target: str, column: str) -> tuple[MeanTest, ...]:
-    ages = [_test(f"age from {low} to {low + 12}", "age", target, 1 + 0.004 * (low - 40), 0.12, 1000, 0.9) for low in (18, 31, 44, 57)]
-    levels = [_test(f"{column} = {name}", column, target, 0.97, 0.1, 800, 0.8) for name in ("DE", "FR", "IN", "US")]
+    ages = [
+        _test(f"age from {low} to {low + 12}", "age", target, 1 + 0.004 * (low - 40), 0.12, 1000, 0.9)
+        for low in (18, 31, 44, 57)
+    ]
+    levels = [
+        _test(f"{column} = {name}", column, target, 0.97, 0.1, 800, 0.8) for name in ("DE", "FR", "IN", "US")
+    ]
     everywhere = _test("everywhere", None, target, 1.05, 0.05, N, 0.2)
     return (everywhere, _test(f"{column} = BR", column, target, 1.42, 0.21, 412, 0.0004), *levels, *ages)
 
@@ -153,7 +232,8 @@ def _diagnostics(target: str, column: str, verdict: Verdict) -> TargetDiagnostic
             quantiles=np.array([0.02, 0.15, 0.7, 2.9, 17.3]),
             pareto_k=0.41,
             influential=tuple(
-                InfluentialRow(row=100 * k, weight=17.3 / k, reward=1.0, share=0.006 / k, effect=0.002 / k) for k in (1, 2, 3)
+                InfluentialRow(row=100 * k, weight=17.3 / k, reward=1.0, share=0.006 / k, effect=0.002 / k)
+                for k in (1, 2, 3)
             ),
         ),
         local=LocalMeanWeight(
@@ -189,10 +269,13 @@ def _propensity(target: str, column: str, actions: Sequence[str]) -> PropensityR
         failures=(tests[1],),
         tests=tests,
         check=PropensityCheck(
-            findings=(Finding(kind="rounded", serious=False, sentence="propensities are rounded to 3 digits"),),
+            findings=(
+                Finding(kind="rounded", serious=False, sentence="propensities are rounded to 3 digits"),
+            ),
             reliability=Reliability(
                 predicted=predicted,
-                observed=predicted + np.array([0.002, -0.004, 0.01, 0.003, -0.01, 0.004, 0.05, -0.01, 0.01, -0.02]),
+                observed=predicted
+                + np.array([0.002, -0.004, 0.01, 0.003, -0.01, 0.004, 0.05, -0.01, 0.01, -0.02]),
                 std_error=np.full(10, 0.012),
                 count=np.full(10, 1200),
                 expected_calibration_error=0.0123,
@@ -205,13 +288,24 @@ def _propensity(target: str, column: str, actions: Sequence[str]) -> PropensityR
     )
 
 
-def _ranking(targets: Sequence[str], reward: str, rows: Sequence[Row], gains: Sequence[float], half: float) -> Ranking:
+def _ranking(
+    targets: Sequence[str], reward: str, rows: Sequence[Row], gains: Sequence[float], half: float
+) -> Ranking:
     row_of = {row.target: row for row in rows if row.reward == reward and row.recommended}
-    standing = sorted([*zip(targets, gains, strict=False), (LOGGING_POLICY, 0.0)], key=lambda entry: -entry[1])
+    standing = sorted(
+        [*zip(targets, gains, strict=False), (LOGGING_POLICY, 0.0)], key=lambda entry: -entry[1]
+    )
     pairs = [(one, two) for place, one in enumerate(standing) for two in standing[place + 1 :]]
-    differences = [_change(one[0], two[0], reward, CHOSEN, one[1] - two[1], half, recommended=True) for one, two in pairs]
+    differences = [
+        _change(one[0], two[0], reward, CHOSEN, one[1] - two[1], half, recommended=True) for one, two in pairs
+    ]
     places = [Place(target=name, best=1, worst=len(standing), row=row_of[name]) for name, _ in standing]
-    words = (f"{' and '.join(name for name, _ in standing)} cannot be told apart (all comparisons together at 95%)",)
+    words = (
+        (
+            f"{' and '.join(name for name, _ in standing)} cannot be told apart (all comparisons together at "
+            f"95%)"
+        ),
+    )
     return Ranking(reward=reward, places=tuple(places), differences=tuple(differences), words=words)
 
 
@@ -232,11 +326,15 @@ def _path(target: str, reward: str, value: float, half: float) -> Path:
     )
 
 
-def _segments(targets: Sequence[str], reward: str, column: str, gains: Sequence[float], half: float, rows: Sequence[Row]) -> Segments:
+def _segments(
+    targets: Sequence[str], reward: str, column: str, gains: Sequence[float], half: float, rows: Sequence[Row]
+) -> Segments:
     found = []
     for place, name in enumerate(("BR", "DE", "FR", "IN", "US")):
         changes = tuple(
-            _change(target, LOGGING_POLICY, reward, CHOSEN, gain * (0.3 + 0.4 * place), 2 * half, recommended=True)
+            _change(
+                target, LOGGING_POLICY, reward, CHOSEN, gain * (0.3 + 0.4 * place), 2 * half, recommended=True
+            )
             for target, gain in zip(targets, gains, strict=False)
         )
         found.append(Segment(columns=(column,), values=(name,), n=800, rows=tuple(rows[:1]), changes=changes))

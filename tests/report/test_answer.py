@@ -17,7 +17,9 @@ def test_one_policy_that_gains_is_a_sentence_to_act_on():
     assert page.answer == "p_new would have earned 0.142 per decision against 0.121 now."
     assert page.support[0] == "A gain: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
     assert page.badge.words == "With care"
-    assert page.support[1].startswith("Because propensities are wrong; country = BR: mean weight of p_new 1.42")
+    assert page.support[1].startswith(
+        "Because propensities are wrong; country = BR: mean weight of p_new 1.42"
+    )
     assert page.support[1].endswith("1 more reason below.")
 
 
@@ -30,8 +32,13 @@ def test_a_loss_says_so():
 
 def test_an_interval_with_zero_inside_settles_nothing():
     page = page_of(evaluation_of(("p_new",), gains=(0.004,)))
-    assert page.answer == "The log does not settle whether p_new does better than what runs now: 0.125 per decision against 0.121 now."
-    assert page.support[0].startswith("Difference: +0.004 per decision, 95\u202f% interval \u22120.009 to +0.017")
+    assert page.answer == (
+        "The log does not settle whether p_new does better than what runs now: 0.125 per decision against "
+        "0.121 now."
+    )
+    assert page.support[0].startswith(
+        "Difference: +0.004 per decision, 95\u202f% interval \u22120.009 to +0.017"
+    )
 
 
 def test_an_estimate_not_to_be_trusted_is_no_answer():
@@ -50,7 +57,9 @@ def test_a_higher_estimate_that_cannot_be_trusted_is_passed_over_openly():
 
 def test_when_every_policy_loses_the_best_of_them_is_named_as_such():
     page = page_of(evaluation_of(("a", "b"), gains=(-0.05, -0.02), verdicts=(FINE, FINE)))
-    assert page.answer.startswith("None of 2 policies does better than what runs now; the best, b, would have earned 0.101")
+    assert page.answer.startswith(
+        "None of 2 policies does better than what runs now; the best, b, would have earned 0.101"
+    )
 
 
 def test_digits_follow_the_width_of_the_intervals():
@@ -73,4 +82,7 @@ def test_a_policy_that_is_surely_better_is_named_beside_a_higher_estimate_that_i
     wide = replace(bold, change=replace(bold.change, interval=interval(0.03, 0.04)))
     page = page_of(replace(evaluation, recommendations=(sure, wide)))
     assert page.answer.startswith("The log does not settle whether bold does better than what runs now")
-    assert page.support[2] == "sure does better than what runs now: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
+    assert (
+        page.support[2]
+        == "sure does better than what runs now: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
+    )

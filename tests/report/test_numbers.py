@@ -51,10 +51,30 @@ def test_shares_and_levels():
 
 
 def test_small_pieces_of_text():
-    assert [p_value(value) for value in (0.0001, 0.034, 0.5, math.nan)] == ["p < 0.001", "p = 0.034", "p = 0.50", "p –"]
-    assert [rough(value) for value in (0.0, 0.1 + 0.2, 1234.5, 0.00001234)] == ["0", "0.3", "1,234", "1.23\u202f×\u202f10⁻⁵"]
-    assert [listed(items) for items in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
-    assert [sentence(text) for text in ("one row", "p_new is best.", "", "WIS")] == ["One row.", "p_new is best.", "", "WIS."]
+    assert [p_value(value) for value in (0.0001, 0.034, 0.5, math.nan)] == [
+        "p < 0.001",
+        "p = 0.034",
+        "p = 0.50",
+        "p –",
+    ]
+    assert [rough(value) for value in (0.0, 0.1 + 0.2, 1234.5, 0.00001234)] == [
+        "0",
+        "0.3",
+        "1,234",
+        "1.23\u202f×\u202f10⁻⁵",
+    ]
+    assert [listed(items) for items in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert [sentence(text) for text in ("one row", "p_new is best.", "", "WIS")] == [
+        "One row.",
+        "p_new is best.",
+        "",
+        "WIS.",
+    ]
     assert sentence("click was predicted", {"click"}) == "click was predicted."
 
 
@@ -63,7 +83,9 @@ def test_linear_ticks_are_round_few_and_inside(low, width, most):
     scale = linear((low, low + width))
     ticks = scale.ticks(most)
     assert len(ticks) <= most + 1
-    assert all(scale.low - 1e-6 * width <= tick <= scale.high + 1e-6 * width for tick in ticks) or width < 1e-9 * abs(low)
+    assert all(
+        scale.low - 1e-6 * width <= tick <= scale.high + 1e-6 * width for tick in ticks
+    ) or width < 1e-9 * abs(low)
     labels = [label for _, label in scale.tick_labels(most)]
     if width > 1e-4 and abs(low) < 1e6:
         assert len(set(labels)) == len(labels)

@@ -29,9 +29,15 @@ def page() -> Checked:
 
 @pytest.fixture(scope="module")
 def nasty() -> str:
-    names = {"column": "</desc><script>alert(3)</script>", "actions": ("<i>a</i>", 'b"', "c\x00"), "notes": ("<u>note</u>",)}
+    names = {
+        "column": "</desc><script>alert(3)</script>",
+        "actions": ("<i>a</i>", 'b"', "c\x00"),
+        "notes": ("<u>note</u>",),
+    }
     gains, verdicts = (0.02, 0.03, -0.01, 0.004, 0.1), (POOR,) * 5
-    return render(page_of(evaluation_of(NASTY, ("<img src=x>", "revenue"), gains=gains, verdicts=verdicts, **names)))
+    return render(
+        page_of(evaluation_of(NASTY, ("<img src=x>", "revenue"), gains=gains, verdicts=verdicts, **names))
+    )
 
 
 def test_tags_nest_and_there_is_one_heading_of_the_first_level(page):
@@ -39,7 +45,8 @@ def test_tags_nest_and_there_is_one_heading_of_the_first_level(page):
     assert page.text_of("h1")[0].startswith("Of 2 policies, p_bold has the highest estimate")
     assert (
         len(page.places("main"))
-        == len(page.places("title")) - sum(page.names[page.parents[i]] != "head" for i in page.places("title"))
+        == len(page.places("title"))
+        - sum(page.names[page.parents[i]] != "head" for i in page.places("title"))
         == 1
     )
 
@@ -51,7 +58,11 @@ def test_ids_are_unique(page, nasty):
 
 def test_every_figure_is_an_image_with_a_name_and_a_description(page):
     drawings = page.places("svg")
-    words = {page.attributes[i]["id"]: page.texts[i] for i in page.places("title") + page.places("desc") if "id" in page.attributes[i]}
+    words = {
+        page.attributes[i]["id"]: page.texts[i]
+        for i in page.places("title") + page.places("desc")
+        if "id" in page.attributes[i]
+    }
     for place in drawings:
         found = page.attributes[place]
         assert found["role"] == "img"
@@ -105,7 +116,9 @@ def test_nothing_is_fetched_from_anywhere(page, nasty):
 
 
 def test_the_policy_of_content_allows_only_the_script_and_style_of_the_page(page):
-    (policy,) = [found["content"] for found in page.attributes if found.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [
+        found["content"] for found in page.attributes if found.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policy.startswith("default-src 'none';")
     (script,), (style,) = page.text_of("script"), page.text_of("style")
     assert _hash(script) in policy

@@ -10,7 +10,13 @@ from tests.report.checked import Checked
 
 def test_the_sample_log_becomes_a_report_that_names_the_wrong_region(tmp_path):
     log = sample_log(1500).read(reward="click")
-    evaluation = evaluate(log, "p_new", estimators=["wis", "normalised-kernel-wis"], interval=InfluenceInterval(), by=["country"])
+    evaluation = evaluate(
+        log,
+        "p_new",
+        estimators=["wis", "normalised-kernel-wis"],
+        interval=InfluenceInterval(),
+        by=["country"],
+    )
     path = evaluation.to_html(tmp_path / "report.html")
     page = Checked(path.read_text(encoding="utf-8"))
     assert len(page.places("h1")) == 1

@@ -16,7 +16,12 @@ from tests.report.example import CARE, CHOSEN, N, evaluation_of
 
 
 def charts(evaluation, kind, start):
-    found = [shown.chart for section in page_of(evaluation).sections for block in section.blocks for shown in block.figures]
+    found = [
+        shown.chart
+        for section in page_of(evaluation).sections
+        for block in section.blocks
+        for shown in block.figures
+    ]
     return [chart for chart in found if isinstance(chart, kind) and chart.title.startswith(start)]
 
 
@@ -47,7 +52,9 @@ def test_both_shares_of_the_weight_histogram_add_up():
 def test_weights_of_zero_are_rows_but_no_column():
     evaluation = evaluation_of()
     weight = np.where(np.arange(N) % 4 == 0, 0.0, evaluation.weights["p_new"])
-    chart = charts(replace(evaluation, weights={"p_new": weight, "p_bold": np.zeros(N)}), Histogram, "Distribution")
+    chart = charts(
+        replace(evaluation, weights={"p_new": weight, "p_bold": np.zeros(N)}), Histogram, "Distribution"
+    )
     assert [each.title for each in chart] == ["Distribution of the weights of p_new"]
     assert sum(column.share for column in chart[0].columns) == pytest.approx(0.75)
 
@@ -106,7 +113,9 @@ def test_wide_intervals_are_cut_with_an_arrow_instead_of_squeezing_the_others():
     vis = next(stripe for stripe in chart.stripes if stripe.label == "vis")
     assert vis.high > high
     assert cut(chart)
-    assert all(low <= stripe.low and stripe.high <= high for stripe in chart.stripes if stripe.look == "strong")
+    assert all(
+        low <= stripe.low and stripe.high <= high for stripe in chart.stripes if stripe.look == "strong"
+    )
 
 
 def test_sections_without_content_are_left_out():
@@ -128,7 +137,9 @@ def test_many_policies_show_three_and_fold_the_others():
 
 def test_intervals_that_are_not_finite_leave_a_page():
     evaluation = evaluation_of(("p",))
-    rows = tuple(replace(row, interval=replace(row.interval, low=math.nan, high=math.nan)) for row in evaluation.rows)
+    rows = tuple(
+        replace(row, interval=replace(row.interval, low=math.nan, high=math.nan)) for row in evaluation.rows
+    )
     Checked(render(page_of(replace(evaluation, rows=rows))))
 
 

@@ -36,7 +36,11 @@ def test_the_method_of_an_evaluation_does_the_same(tmp_path):
 
 def test_a_missing_folder_is_one_sentence(tmp_path):
     with pytest.raises(
-        InputError, match=r"^`path` must be in a folder that exists, got '.*nowhere/report.html' and there is no '.*nowhere'$"
+        InputError,
+        match=(
+            r"^`path` must be in a folder that exists, got '.*nowhere/report.html' and there is no "
+            r"'.*nowhere'$"
+        ),
     ):
         write_html(evaluation_of(("p",)), tmp_path / "nowhere" / "report.html")
 
@@ -47,8 +51,13 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_read_only_folder_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(_files.os, "access", lambda path, mode: False)  # the superuser may write anywhere, so the answer is staged
-    with pytest.raises(InputError, match=r"^`path` must be in a place that can be written to, got '.*report.html', which is read-only$"):
+    monkeypatch.setattr(
+        _files.os, "access", lambda path, mode: False
+    )  # the superuser may write anywhere, so the answer is staged
+    with pytest.raises(
+        InputError,
+        match=r"^`path` must be in a place that can be written to, got '.*report.html', which is read-only$",
+    ):
         write_html(evaluation_of(("p",)), tmp_path / "report.html")
     assert os.listdir(tmp_path) == []
 

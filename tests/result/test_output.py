@@ -37,7 +37,10 @@ def test_the_table_of_all_rewards_has_a_block_for_each(evaluation):
 
 def test_markup_in_names_stays_text():
     table = TextTable(
-        header=("policy", "value"), numeric=frozenset(("value",)), blocks=(("<b>x</b>", (("<script>", "1"),)),), footer=("a & b",)
+        header=("policy", "value"),
+        numeric=frozenset(("value",)),
+        blocks=(("<b>x</b>", (("<script>", "1"),)),),
+        footer=("a & b",),
     )
     shown = table._repr_html_()
     assert "<script>" not in shown
@@ -57,11 +60,17 @@ def test_numbers_show_two_digits_of_the_narrowest_interval():
 def test_frames_hold_the_rows(evaluation, library):
     pytest.importorskip(library)
     frame = evaluation.to_frame(library)
-    columns = frame.to_pydict() if library == "pyarrow" else {name: list(frame[name]) for name in frame.columns}
+    columns = (
+        frame.to_pydict() if library == "pyarrow" else {name: list(frame[name]) for name in frame.columns}
+    )
     assert columns["value"] == [row.estimate.value for row in evaluation.rows]
     assert columns["verdict"] == [row.verdict.level for row in evaluation.rows]
     for row, value, low, simultaneous in zip(
-        evaluation.rows, columns["change"], columns["change_low"], columns["change_simultaneous_low"], strict=True
+        evaluation.rows,
+        columns["change"],
+        columns["change_low"],
+        columns["change_simultaneous_low"],
+        strict=True,
     ):
         if row.target == "logging policy":
             assert math.isnan(value)
@@ -96,7 +105,12 @@ def test_what_json_cannot_say_is_null_or_text():
 def test_an_evaluation_prints_its_answer(evaluation):
     text = repr(evaluation)
     assert text.startswith("Evaluation of 2 policies on 400 logged decisions")
-    for words in ("click: the logging policy brought", "revenue: the logging policy brought", "Can it be trusted?", "Why these estimates?"):
+    for words in (
+        "click: the logging policy brought",
+        "revenue: the logging policy brought",
+        "Can it be trusted?",
+        "Why these estimates?",
+    ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 120
     for note in evaluation.notes:
@@ -107,7 +121,13 @@ def test_a_recommendation_prints_why(evaluation):
     text = repr(evaluation.recommended["p_new"])
     found = evaluation.recommended["p_new"]
     assert text.startswith("p_new, click: ")
-    for words in (found.row.estimator, "the logging policy", found.row.verdict.level, found.why[0].split()[-1], found.runner_up.estimator):
+    for words in (
+        found.row.estimator,
+        "the logging policy",
+        found.row.verdict.level,
+        found.why[0].split()[-1],
+        found.runner_up.estimator,
+    ):
         assert words in text
 
 

@@ -36,7 +36,13 @@ def module(tmp_path: Path) -> Path:
 def run(module: Path, **environment: str | None) -> list[str]:
     kept = {name: value for name, value in {**os.environ, **environment}.items() if value is not None}
     done = subprocess.run(
-        [sys.executable, str(module)], env=kept, cwd=module.parent, check=False, capture_output=True, text=True, timeout=120
+        [sys.executable, str(module)],
+        env=kept,
+        cwd=module.parent,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -54,13 +60,18 @@ def nowhere(tmp_path: Path) -> dict[str, str | None]:
     return {"HOME": str(blocked / "home"), "XDG_CACHE_HOME": str(blocked / "cache"), "NUMBA_CACHE_DIR": None}
 
 
-def test_without_a_place_for_the_cache_a_temporary_one_is_used_and_said_once(module: Path, tmp_path: Path) -> None:
+def test_without_a_place_for_the_cache_a_temporary_one_is_used_and_said_once(
+    module: Path, tmp_path: Path
+) -> None:
     unwritable(module)
     places = {**nowhere(tmp_path), "TMPDIR": str(tmp_path)}
     first, second = run(module, **places), run(module, **places)
     (folder,) = tmp_path.glob("kwis-cache-*")
     assert folder.stat().st_mode & 0o077 == 0
-    said = f"1 compiled code is kept in {str(folder)!r}, as no lasting folder can be written to; NUMBA_CACHE_DIR names another"
+    said = (
+        f"1 compiled code is kept in {str(folder)!r}, as no lasting folder can be written to; "
+        f"NUMBA_CACHE_DIR names another"
+    )
     assert first == ["42 1.0 0", said]
     assert second == ["42 1.0 1", said]
 
@@ -106,7 +117,9 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(module: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_the_sample_log_is_evaluated_where_nothing_but_a_temporary_folder_can_be_written(tmp_path: Path) -> None:
+def test_the_sample_log_is_evaluated_where_nothing_but_a_temporary_folder_can_be_written(
+    tmp_path: Path,
+) -> None:
     """As in a container: the package is read-only, and there is no home."""
     import shutil
 
@@ -118,10 +131,24 @@ def test_the_sample_log_is_evaluated_where_nothing_but_a_temporary_folder_can_be
         (folder / "__pycache__").touch()
     log, scratch = tmp_path / "log.csv", tmp_path / "scratch"
     scratch.mkdir()
-    environment = {**os.environ, **nowhere(tmp_path), "PYTHONPATH": str(package.parent), "TMPDIR": str(scratch)}
+    environment = {
+        **os.environ,
+        **nowhere(tmp_path),
+        "PYTHONPATH": str(package.parent),
+        "TMPDIR": str(scratch),
+    }
     kept = {name: value for name, value in environment.items() if value is not None}
     command = [sys.executable, "-m", "kwis"]
-    subprocess.run([*command, "demo", "--rows", "600", "--save-log", str(log)], env=kept, check=True, capture_output=True)
+    subprocess.run(
+        [*command, "demo", "--rows", "600", "--save-log", str(log)], env=kept, check=True, capture_output=True
+    )
     options = ["--reward", "click", "--context", "age,country", "--target", "p_new"]
-    done = subprocess.run([*command, "evaluate", str(log), *options], env=kept, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*command, "evaluate", str(log), *options],
+        env=kept,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert (done.returncode, done.stderr.count("compiled code is kept in")) == (0, 1), done.stderr

@@ -76,7 +76,9 @@ def test_an_empty_log_is_not_the_working_directory(
 ) -> None:
     monkeypatch.chdir(log.parent)
     ended = run(name_of_command, name, "--target", "p_new")
-    assert ended == Ended(2, "", "error: LOG must be the name of a file, a folder or a pattern, got an empty one\n")
+    assert ended == Ended(
+        2, "", "error: LOG must be the name of a file, a folder or a pattern, got an empty one\n"
+    )
 
 
 @pytest.mark.parametrize("level", ["1e-300", "0.9999999999999999"])
@@ -91,7 +93,13 @@ def test_a_closed_pipe_changes_nothing_about_the_code(more: tuple[str, ...], cod
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run(command("evaluate", log, *QUICK, *more), stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command("evaluate", log, *QUICK, *more),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     finally:
         os.close(writer)
     assert done.returncode == code
@@ -111,15 +119,22 @@ def test_help_into_a_closed_pipe() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")
 def test_a_full_device_as_stdout(log: Path) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command("evaluate", log, *QUICK), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command("evaluate", log, *QUICK), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "error: the answer cannot be written to stdout (No space left on device)"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "error: the answer cannot be written to stdout (No space left on device)"
+    )
 
 
 def test_closed_streams(log: Path) -> None:
     line = " ".join(command("evaluate", log, *QUICK))
     assert subprocess.run(["sh", "-c", f"{line} >&-"], check=False).returncode == 0
-    assert subprocess.run(["sh", "-c", f"{line} --level 7 2>&-"], check=False, capture_output=True).stdout == b""
+    assert (
+        subprocess.run(["sh", "-c", f"{line} --level 7 2>&-"], check=False, capture_output=True).stdout == b""
+    )
 
 
 def test_an_error_outside_of_any_command_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,12 +144,15 @@ def test_an_error_outside_of_any_command_is_no_traceback(run: Run, monkeypatch: 
     monkeypatch.setattr("typer.main.get_command", lambda _: type("Broken", (), {"main": broken}))
     ended = run("evaluate")
     assert ended.code == 3
-    assert ended.err.startswith("error: unforeseen RuntimeError: no such thing; this is a fault of kwis: please report it")
+    assert ended.err.startswith(
+        "error: unforeseen RuntimeError: no such thing; this is a fault of kwis: please report it"
+    )
 
 
 WAIT = """
 import os, signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background are started with it ignored
+# tests in the background are started with it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from kwis.runtime.scratch import Folder
 from kwis.cli import check, main
 def slow(*_):
@@ -146,10 +164,18 @@ sys.exit(main.main(["check", "log.csv"]))
 """
 
 
-@pytest.mark.parametrize(("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")])
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
 def test_signals_tidy_up(number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", WAIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAIT],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     folder = Path(process.stdout.readline().strip())
     assert folder.is_dir()
@@ -163,11 +189,19 @@ def test_signals_tidy_up(number: signal.Signals, code: int, word: str, tmp_path:
 def test_folders_of_killed_processes_go_at_the_next_start_and_those_of_live_ones_stay(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     processes = [
-        subprocess.Popen([sys.executable, "-c", WAIT], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", WAIT],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         for _ in range(2)
     ]
     try:
-        dead, alive = (Path(process.stdout.readline().strip()) for process in processes if process.stdout is not None)
+        dead, alive = (
+            Path(process.stdout.readline().strip()) for process in processes if process.stdout is not None
+        )
         processes[0].kill()
         processes[0].wait()
         assert dead.is_dir()
@@ -186,23 +220,46 @@ def test_folders_of_killed_processes_go_at_the_next_start_and_those_of_live_ones
             process.communicate()
 
 
-def test_a_worker_that_spills_removes_what_a_killed_worker_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_spills_removes_what_a_killed_worker_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker of Dask starts no command: its first folder of its own is the start that counts."""
-    killed = "from kwis.runtime.scratch import Folder; import os; f = Folder(); print(f.path, flush=True); os.kill(os.getpid(), 9)"
+    killed = (
+        "from kwis.runtime.scratch import Folder; import os; f = Folder(); print(f.path, flush=True); "
+        "os.kill(os.getpid(), 9)"
+    )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", killed], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", killed], env=environment, capture_output=True, text=True, check=False
+    )
     left = Path(done.stdout.strip())
     assert left.is_dir()
-    subprocess.run([sys.executable, "-c", "from kwis.runtime.scratch import Folder; Folder()"], env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", "from kwis.runtime.scratch import Folder; Folder()"],
+        env=environment,
+        check=True,
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_that_takes_too_long(log: Path, tmp_path: Path) -> None:
-    slow = "import time; from kwis.cli import check, main; check._work = lambda *_: time.sleep(60); raise SystemExit(main.main({!r}))"
+    slow = (
+        "import time; from kwis.cli import check, main; check._work = lambda *_: time.sleep(60); raise "
+        "SystemExit(main.main({!r}))"
+    )
     arguments = ["check", str(log), "--time-limit", "0.5"]
-    done = subprocess.run([sys.executable, "-c", slow.format(arguments)], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "-c", slow.format(arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
     assert done.returncode == 2
-    said = "error: `time-limit` must be longer for this log: 0.5 seconds were over; fewer rows or estimators take less"
+    said = (
+        "error: `time-limit` must be longer for this log: 0.5 seconds were over; fewer rows or estimators "
+        "take less"
+    )
     assert done.stderr.splitlines()[-1] == said
 
 
@@ -215,9 +272,12 @@ def test_work_that_does_not_listen_is_ended_with_the_process(log: Path) -> None:
     deaf = (
         "import ctypes; from kwis.cli import check, limit, main; limit.GRACE = 0.5\n"
         "import signal\n"
-        "check._work = lambda *_: [signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]), ctypes.CDLL(None).sleep(60)]\n"
+        "check._work = lambda *_: [signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]), "
+        "ctypes.CDLL(None).sleep(60)]\n"
         f"raise SystemExit(main.main(['check', {str(log)!r}, '--time-limit', '0.5']))"
     )
-    done = subprocess.run([sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=30
+    )
     assert done.returncode == 2
     assert "`time-limit` must be longer" in done.stderr

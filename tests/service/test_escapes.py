@@ -16,8 +16,24 @@ import kwis
 from kwis._text import escaped_in_json, visible
 from tests.cli.example import Run, columns, write_csv
 
-RED, TITLE, LINK, HIDDEN = "\x1b[31mred\x1b[0m", "\x1b]0;owned\x07title", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b[8mhidden"
-NASTY = (RED, TITLE, LINK, HIDDEN, "\x9b31mone sign", "bell\x07", "back\x08space", "turned\u202edlrow", "\x1b(0box", "\x1bcreset")
+RED, TITLE, LINK, HIDDEN = (
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;owned\x07title",
+    "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b[8mhidden",
+)
+NASTY = (
+    RED,
+    TITLE,
+    LINK,
+    HIDDEN,
+    "\x9b31mone sign",
+    "bell\x07",
+    "back\x08space",
+    "turned\u202edlrow",
+    "\x1b(0box",
+    "\x1bcreset",
+)
 FORBIDDEN = ("\x1b", "\x07", "\x08", "\x9b", "\x9d", "\u202e")
 
 
@@ -44,7 +60,9 @@ def test_what_is_left_is_what_was_written() -> None:
 @pytest.fixture
 def nasty(tmp_path: Path) -> Path:
     table = columns()
-    country = [RED if value == "BR" else HIDDEN if value == "DE" else "\x9b8mus\u202e" for value in table["country"]]
+    country = [
+        RED if value == "BR" else HIDDEN if value == "DE" else "\x9b8mus\u202e" for value in table["country"]
+    ]
     return write_csv(tmp_path / "log.csv", {**table, "country": country, TITLE: table["p_new"]})
 
 
@@ -54,7 +72,11 @@ def test_answers_warnings_and_errors_are_safe(run: Run, nasty: Path) -> None:
     assert ended.code == 0
     assert is_safe(ended.out + ended.err)
     assert "country = red" in ended.out
-    for arguments in (("--target", f"{RED}x"), ("--target", "p_new", "--action", HIDDEN), ("--target", "p_new", "--format", RED)):
+    for arguments in (
+        ("--target", f"{RED}x"),
+        ("--target", "p_new", "--action", HIDDEN),
+        ("--target", "p_new", "--format", RED),
+    ):
         ended = run(*common, *arguments)
         assert ended.code == 2
         assert is_safe(ended.err)
@@ -64,7 +86,19 @@ def test_answers_warnings_and_errors_are_safe(run: Run, nasty: Path) -> None:
 
 
 def test_json_means_the_same_and_is_safe_to_print(run: Run, nasty: Path) -> None:
-    ended = run("evaluate", nasty, "--context", "age,country", "--estimator", "wis", "--by", "country", "--target", "p_new", "--json")
+    ended = run(
+        "evaluate",
+        nasty,
+        "--context",
+        "age,country",
+        "--estimator",
+        "wis",
+        "--by",
+        "country",
+        "--target",
+        "p_new",
+        "--json",
+    )
     assert is_safe(ended.out)
     values = {segment["values"][0] for segment in json.loads(ended.out)["segments"][0]["segments"]}
     assert values == {RED, HIDDEN, "\x9b8mus\u202e"}
@@ -87,9 +121,22 @@ def test_what_python_prints_and_raises_is_safe(nasty: Path) -> None:
 @pytest.mark.skipif(not hasattr(pty, "openpty"), reason="needs a terminal")
 def test_a_real_terminal_gets_the_colours_of_kwis_and_none_of_the_data(nasty: Path) -> None:
     ours, theirs = pty.openpty()
-    arguments = ["evaluate", str(nasty), "--context", "age,country", "-e", "wis", "--by", "country", "--target", f"{TITLE}=p_new"]
+    arguments = [
+        "evaluate",
+        str(nasty),
+        "--context",
+        "age,country",
+        "-e",
+        "wis",
+        "--by",
+        "country",
+        "--target",
+        f"{TITLE}=p_new",
+    ]
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}
-    process = subprocess.Popen([sys.executable, "-m", "kwis", *arguments], stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kwis", *arguments], stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+    )
     os.close(theirs)
     shown = b""
     while True:

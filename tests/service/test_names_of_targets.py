@@ -17,7 +17,12 @@ def test_fifty_numbered_targets_are_not_taken_for_shares_of_each_other() -> None
     rng = np.random.default_rng(0)
     n = 300
     action = rng.integers(0, 3, n)
-    table = {"action": action, "reward": rng.random(n), "propensity": np.full(n, 1 / 3), "x": rng.normal(size=n)}
+    table = {
+        "action": action,
+        "reward": rng.random(n),
+        "propensity": np.full(n, 1 / 3),
+        "x": rng.normal(size=n),
+    }
     table |= {f"p_t{i}": rng.uniform(0.05, 0.9, n) for i in range(50)}
     log = kwis.read_log(table, propensity="propensity", context=["x"])
     with warnings.catch_warnings(record=True) as caught:
@@ -29,13 +34,16 @@ def test_fifty_numbered_targets_are_not_taken_for_shares_of_each_other() -> None
 
 def test_targets_that_are_named_like_shares_of_another_target_are_left_alone() -> None:
     table = columns()
-    shares = {f"p_new_{action}": [0.1 + 0.1 * (i % 7) for i in range(240)] for action in ("banner", "email", "push")}
+    shares = {
+        f"p_new_{action}": [0.1 + 0.1 * (i % 7) for i in range(240)] for action in ("banner", "email", "push")
+    }
     log = kwis.read_log({**table, **shares}, propensity="propensity", context=["age"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kwis.evaluate(
             log,
-            {"new": "p_new", "a": kwis.probability("p_new_banner"), "b": kwis.probability("p_new_push")} | {"c": "p_new_email"},
+            {"new": "p_new", "a": kwis.probability("p_new_banner"), "b": kwis.probability("p_new_push")}
+            | {"c": "p_new_email"},
             estimators=["wis"],
             repair="never",
         )
@@ -48,14 +56,25 @@ def test_targets_that_are_named_like_shares_of_another_target_are_left_alone() -
     [
         (
             ("--estimator", "doubly-robust"),
-            "`estimator` must be of those that a log read in batches has, got doubly-robust; --no-stream has all",
+            (
+                "`estimator` must be of those that a log read in batches has, got doubly-robust; --no-stream "
+                "has "
+                "all"
+            ),
         ),
-        (("--by", "country"), "`by` must go with a log in memory, got one that is read in batches; see --no-stream"),
+        (
+            ("--by", "country"),
+            "`by` must go with a log in memory, got one that is read in batches; see --no-stream",
+        ),
         (("--target", "pick", "--actions", "banner,email,push,fax"), None),
     ],
 )
 def test_messages_about_scans_name_the_options_of_the_command(
-    arguments: tuple[str, ...], sentence: str | None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...],
+    sentence: str | None,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kwis.streaming.collect.COLLECTED_ROWS", 0)  # as if it were too large for memory
     table = columns()
@@ -66,11 +85,18 @@ def test_messages_about_scans_name_the_options_of_the_command(
         assert ended.err.splitlines()[-1] == f"error: {sentence}"
     else:
         assert ended.code == 0
-    ended = run("evaluate", path, "--stream", "--context", "age,country", "--target", "pick", "--estimator", "wis")
+    ended = run(
+        "evaluate", path, "--stream", "--context", "age,country", "--target", "pick", "--estimator", "wis"
+    )
     assert ended.code == 2
     assert ended.err.rstrip().endswith("must be listed in --actions a,b,c")
 
 
 def test_no_sentence_in_a_shell_speaks_python() -> None:
-    said = as_options("`client` must be connected, `row_weight` too; an action must be listed in scan_log(actions=[...]) of `source`")
-    assert said == "`scheduler` must be connected, `row-weight` too; an action must be listed in --actions a,b,c of LOG"
+    said = as_options(
+        "`client` must be connected, `row_weight` too; an action must be listed in scan_log(actions=[...]) "
+        "of `source`"
+    )
+    assert said == (
+        "`scheduler` must be connected, `row-weight` too; an action must be listed in --actions a,b,c of LOG"
+    )

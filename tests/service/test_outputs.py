@@ -1,4 +1,6 @@
-"""What a command writes: only files of its own, never what it reads, and an answer survives a report that cannot be written."""
+"""What a command writes: only files of its own, never what it reads, and an answer survives a report that
+cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,39 @@ QUICK = ("--context", "age,country", "--target", "p_new", "--estimator", "wis", 
 
 
 def refusal(option: str, path: Path, why: str) -> Ended:
-    return Ended(2, "", f"error: `{option}` must not replace anything but a file that kwis wrote, got {str(path)!r}, {why}\n")
+    return Ended(
+        2,
+        "",
+        f"error: `{option}` must not replace anything but a file that kwis wrote, got {str(path)!r}, {why}\n",
+    )
 
 
 @pytest.mark.parametrize("option", ["report", "json-file"])
-def test_a_file_that_kwis_did_not_write_is_not_replaced(option: str, run: Run, log: Path, tmp_path: Path) -> None:
+def test_a_file_that_kwis_did_not_write_is_not_replaced(
+    option: str, run: Run, log: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "thesis.html"
     path.write_text("years of work")
-    assert run("evaluate", log, *QUICK, f"--{option}", path) == refusal(option, path, "which it did not; remove it, or name another")
+    assert run("evaluate", log, *QUICK, f"--{option}", path) == refusal(
+        option, path, "which it did not; remove it, or name another"
+    )
     assert path.read_text() == "years of work"
 
 
 @pytest.mark.parametrize("option", ["report", "json-file"])
 def test_a_device_is_not_replaced(option: str, run: Run, log: Path, tmp_path: Path) -> None:
-    """Nodes of the test's own: if the rule were ever broken, an administrator would lose the real /dev/null."""
+    """Nodes of the test's own: if the rule were ever broken, an administrator would lose the real
+    /dev/null.
+    """
     pipe, device = tmp_path / "pipe", tmp_path / "null"
     os.mkfifo(pipe)
     with contextlib.suppress(OSError):  # only an administrator can make devices
         os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
     for path in (pipe, device):
         if path.exists():
-            assert run("evaluate", log, *QUICK, f"--{option}", path) == refusal(option, path, "which is no regular file")
+            assert run("evaluate", log, *QUICK, f"--{option}", path) == refusal(
+                option, path, "which is no regular file"
+            )
             assert not stat.S_ISREG(path.lstat().st_mode)
 
 
@@ -50,7 +64,9 @@ def test_the_log_is_never_written_to(option: str, run: Run, log: Path, tmp_path:
     hard.hardlink_to(log)
     for path in (log, link, hard):
         ended = run("evaluate", log, *QUICK, f"--{option}", path)
-        assert ended == Ended(2, "", f"error: `{option}` must not be a file that is read, got {str(path)!r}\n")
+        assert ended == Ended(
+            2, "", f"error: `{option}` must not be a file that is read, got {str(path)!r}\n"
+        )
         assert log.read_bytes() == before
 
 
@@ -65,14 +81,18 @@ def test_a_symbolic_link_is_followed(run: Run, log: Path, tmp_path: Path) -> Non
         assert (elsewhere / "real.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     loop = tmp_path / "loop.html"
     loop.symlink_to(loop)
-    assert run("evaluate", log, *QUICK, "--report", loop) == refusal("report", loop, "which is no regular file")
+    assert run("evaluate", log, *QUICK, "--report", loop) == refusal(
+        "report", loop, "which is no regular file"
+    )
 
 
 def test_report_and_json_are_two_files(run: Run, log: Path, tmp_path: Path) -> None:
     path, link = tmp_path / "both", tmp_path / "link"
     link.symlink_to(path)
     ended = run("evaluate", log, *QUICK, "--report", path, "--json-file", link)
-    assert ended == Ended(2, "", f"error: `report` and `json-file` must be two files, got {str(path)!r} for both\n")
+    assert ended == Ended(
+        2, "", f"error: `report` and `json-file` must be two files, got {str(path)!r} for both\n"
+    )
     assert not path.exists()
 
 
@@ -85,7 +105,9 @@ def test_what_kwis_wrote_is_replaced_and_an_empty_file_is_filled(run: Run, log: 
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
-def test_json_goes_to_stdout_under_the_name_of_a_dash(command: str, run: Run, log: Path, tmp_path: Path) -> None:
+def test_json_goes_to_stdout_under_the_name_of_a_dash(
+    command: str, run: Run, log: Path, tmp_path: Path
+) -> None:
     arguments = (command, log, "--context", "age,country", "--target", "p_new", "--estimator", "wis")
     ended = run(*arguments, "--json-file", "-")
     assert (ended.code, ended.err) == (0, "")
@@ -130,7 +152,9 @@ def test_a_full_disk_loses_the_report_and_not_the_answer(
     assert "No space left on device" in gated.err
 
 
-def test_files_are_made_with_the_mask_of_the_process_which_no_thread_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_made_with_the_mask_of_the_process_which_no_thread_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the mask belongs to all threads"))
     before = tmp_path / "plain"
     before.touch()

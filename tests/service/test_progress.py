@@ -10,7 +10,9 @@ from kwis.cli import progress as module
 from kwis.cli.progress import Pace, in_words, progress
 
 
-def test_work_of_more_than_two_seconds_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_work_of_more_than_two_seconds_says_what_it_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert module.__dict__["FIRST_SECONDS"] == 3600.0  # as set for tests; see below for what is shipped
     monkeypatch.setattr(module, "FIRST_SECONDS", 0.05)
     monkeypatch.setattr(module, "NEXT_SECONDS", 0.05)
@@ -56,6 +58,8 @@ def test_the_time_left_is_told_if_it_is_more_than_a_minute(monkeypatch: pytest.M
     assert pace.left(now[0]) is None
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(3.2, "3 s"), (99.0, "99 s"), (200.0, "3 min"), (7000.0, "1.9 h")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3.2, "3 s"), (99.0, "99 s"), (200.0, "3 min"), (7000.0, "1.9 h")]
+)
 def test_lengths_of_time_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words

@@ -25,16 +25,27 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUICK = ("--context", "age,country", "--target", "p_new", "--estimator", "wis", "--by", "shop", "--no-table")
 
 
-def test_json_and_frames_have_every_segment_and_a_terminal_the_fifty_largest(run: Run, log: Path, tmp_path: Path) -> None:
+def test_json_and_frames_have_every_segment_and_a_terminal_the_fifty_largest(
+    run: Run, log: Path, tmp_path: Path
+) -> None:
     answer, report = tmp_path / "answer.json", tmp_path / "report.html"
     ended = run("evaluate", log, *QUICK, "--json-file", answer, "--report", report)
     assert ended.code == 0
     (found,) = json.loads(answer.read_text())["segments"]
     assert len(found["segments"]) == SHOPS
     assert ended.out.count("shop = shop ") == 50
-    assert f"the 50 largest of {SHOPS} segments are shown; the others have {10 * ROWS} rows" in " ".join(ended.out.split())
-    assert "1 segment by `shop` with 3 rows has no estimate: too few rows (under 30) or a single group" in " ".join(ended.out.split())
-    assert report.read_text().count("<td>shop = shop ") + report.read_text().count('<th scope="row">shop = shop ') == 50
+    assert f"the 50 largest of {SHOPS} segments are shown; the others have {10 * ROWS} rows" in " ".join(
+        ended.out.split()
+    )
+    assert (
+        "1 segment by `shop` with 3 rows has no estimate: too few rows (under 30) or a single group"
+        in " ".join(ended.out.split())
+    )
+    assert (
+        report.read_text().count("<td>shop = shop ")
+        + report.read_text().count('<th scope="row">shop = shop ')
+        == 50
+    )
 
 
 def test_another_number_is_shown_on_request(run: Run, log: Path) -> None:

@@ -66,7 +66,9 @@ def test_kwis_itself_changes_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [name for name in callers if name.startswith("kwis.")]
 
 
-def test_libraries_that_change_filters_are_entered_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_change_filters_are_entered_by_one_thread_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = sample_log(600, rng=0).read(reward="click")
     enter, alone = warnings.catch_warnings.__enter__, []
 
@@ -120,5 +122,9 @@ def test_a_thousand_evaluations_from_eight_threads_leave_everything_as_it_was() 
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = at_once(lambda _: hash(kwis.evaluate(log, ["p_new"]).to_json()), 1000)
     assert set(found) == {hash(expected)}
-    assert (list(warnings.filters), [pool["num_threads"] for pool in pools.info()], threading.active_count()) == before
+    assert (
+        list(warnings.filters),
+        [pool["num_threads"] for pool in pools.info()],
+        threading.active_count(),
+    ) == before
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1.2 * memory + 50_000

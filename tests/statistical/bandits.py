@@ -6,7 +6,8 @@ import numpy as np
 
 import kwis
 
-# Directions along which three actions like the context, for the logging policy, the evaluated one and another; and for the reward.
+# Directions along which three actions like the context, for the logging policy, the evaluated one and
+# another; and for the reward.
 LIKES = {
     "logging": np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]),
     "evaluated": np.array([[0.0, 1.0], [1.0, -1.0], [-1.0, 0.5]]),
@@ -19,8 +20,9 @@ LIKES = {
 class Bandit:
     """Contexts in the square, three actions, rewards of 0 or 1 that are mostly 1.
 
-    ``sharpness`` says how far the policies are from uniform, and so how heavy the weights are. ``states`` puts the contexts on a grid of
-    that many points a side. ``users`` gives every so many rows the same user, whose rewards go up or down together.
+    ``sharpness`` says how far the policies are from uniform, and so how heavy the weights are. ``states``
+    puts the contexts on a grid of that many points a side. ``users`` gives every so many rows the same user,
+    whose rewards go up or down together.
     """
 
     sharpness: float = 0.7
@@ -67,7 +69,10 @@ class Bandit:
         reward = rng.random(n) < self.chance(context)[rows, action] + mood
         return tuple(
             kwis.WeightedSample(
-                context=context, weight=(self.policy(name, context) / logging)[rows, action], reward=reward.astype(float), group=group
+                context=context,
+                weight=(self.policy(name, context) / logging)[rows, action],
+                reward=reward.astype(float),
+                group=group,
             )
             for name in evaluated
         )

@@ -14,7 +14,13 @@ from tests.statistical.bandits import Bandit
 
 LEVEL = 0.95
 MILD, HEAVY, STATES, USERS = Bandit(), Bandit(sharpness=2.2), Bandit(states=3), Bandit(users=5)
-FIXED = (kwis.VIS(), kwis.TruncatedVIS(), kwis.WIS(), kwis.KernelWIS(0.4), kwis.KernelWIS(0.4, normalised=True))
+FIXED = (
+    kwis.VIS(),
+    kwis.TruncatedVIS(),
+    kwis.WIS(),
+    kwis.KernelWIS(0.4),
+    kwis.KernelWIS(0.4, normalised=True),
+)
 SMOOTH = (*FIXED, kwis.KernelWIS("cv", normalised=True))
 SETTINGS = {
     "mild": (MILD, SMOOTH),
@@ -26,7 +32,9 @@ COLUMNS = ("bca", "percentile", "studentised", "influence", "bernstein", "bias/s
 
 
 def all_intervals(estimator, sample, replicates, seed):
-    """Every interval of an estimator; the three bootstraps read the same distribution, as the same seed would give them."""
+    """Every interval of an estimator; the three bootstraps read the same distribution, as the same seed would
+    give them.
+    """
     if getattr(estimator, "selects_bandwidth", False):
         estimator = estimator.held(sample)
     drawn = kwis.Bootstrap(replicates, "studentised").interval(estimator, sample, LEVEL, rng=seed)
@@ -60,7 +68,10 @@ def study(setting, simulations, n, replicates, estimators=None):
             values[title(estimator)].append(value)
             for name, (low, high) in intervals.items():
                 held[title(estimator)][name] += low <= truth <= high
-    table = {name: {method: count / simulations for method, count in counts.items()} for name, counts in held.items()}
+    table = {
+        name: {method: count / simulations for method, count in counts.items()}
+        for name, counts in held.items()
+    }
     for name, found in values.items():
         table[name]["bias/sd"] = (np.mean(found) - truth) / np.std(found)
     return table
@@ -72,7 +83,9 @@ def difference_study(simulations, n, replicates):
     held = defaultdict(int)
     for seed in range(simulations):
         pair = MILD.sample(n, np.random.default_rng([simulations, seed]), ("evaluated", "other"))
-        _, intervals = all_intervals(Difference(kwis.WIS(), kwis.WIS()), PairedSample(*pair), replicates, seed)
+        _, intervals = all_intervals(
+            Difference(kwis.WIS(), kwis.WIS()), PairedSample(*pair), replicates, seed
+        )
         for name, (low, high) in intervals.items():
             held[name] += low <= truth <= high
     return {"difference of wis": {name: count / simulations for name, count in held.items()}}
@@ -82,7 +95,10 @@ def show(heading, table):
     print(f"\n{heading}")
     print(f"  {'':26s}" + "".join(f"{column:>12s}" for column in COLUMNS))
     for name, row in table.items():
-        cells = ["" if c not in row else f"{row[c]:+.2f}" if c == "bias/sd" else f"{100 * row[c]:.1f} %" for c in COLUMNS]
+        cells = [
+            "" if c not in row else f"{row[c]:+.2f}" if c == "bias/sd" else f"{100 * row[c]:.1f} %"
+            for c in COLUMNS
+        ]
         print(f"  {name:26s}" + "".join(f"{cell:>12s}" for cell in cells))
 
 
@@ -96,7 +112,9 @@ def _main(simulations, n, replicates):
     for setting, (bandit, _) in SETTINGS.items():
         tables[setting] = study(setting, simulations, n, replicates)
         show(
-            f"{setting}: n={n}, largest weight {bandit.largest_weight():.1f}, {simulations} simulations, level {LEVEL:.0%}", tables[setting]
+            f"{setting}: n={n}, largest weight {bandit.largest_weight():.1f}, {simulations} simulations, "
+            f"level {LEVEL:.0%}",
+            tables[setting],
         )
     tables["difference"] = difference_study(simulations, n, replicates)
     show("difference of two policies, mild", tables["difference"])

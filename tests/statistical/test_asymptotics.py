@@ -34,7 +34,9 @@ def test_the_error_in_standard_errors_is_near_normal(estimator):
     simulations = 600
     estimates = draws(MILD, estimator, 400, simulations, key=1)
     z = np.array([(e.value - MILD.value()) / e.std_error for e in estimates])
-    print(f"{estimator.name:24s} mean {z.mean():+.3f}  sd {z.std():.3f}  distance {distance_to_normal(z):.3f}")
+    print(
+        f"{estimator.name:24s} mean {z.mean():+.3f}  sd {z.std():.3f}  distance {distance_to_normal(z):.3f}"
+    )
     assert abs(z.mean()) < 4 / np.sqrt(simulations)
     assert z.std() == pytest.approx(1.0, abs=4 / np.sqrt(2 * simulations))
     assert distance_to_normal(z) < 1.63 / np.sqrt(simulations)  # 1 % critical value
@@ -57,7 +59,9 @@ def test_standard_errors_by_group_are_right_where_rows_alone_would_be_too_small(
 
 
 def schedule(n):
-    """Shrinks, but slowly enough for neighbourhoods to grow: ``n h^2 / log n`` goes to infinity in two dimensions."""
+    """Shrinks, but slowly enough for neighbourhoods to grow: ``n h^2 / log n`` goes to infinity in two
+    dimensions.
+    """
     return n ** (-1 / 6)
 
 
@@ -66,12 +70,20 @@ def study(sizes, simulations, normalised):
     rows = []
     for n in sizes:
         errors = (
-            np.array([e.value for e in draws(MILD, kwis.KernelWIS(schedule(n), normalised=normalised), n, simulations, key=3)])
+            np.array(
+                [
+                    e.value
+                    for e in draws(
+                        MILD, kwis.KernelWIS(schedule(n), normalised=normalised), n, simulations, key=3
+                    )
+                ]
+            )
             - MILD.value()
         )
         rows.append((n, schedule(n), errors.mean(), np.sqrt((errors**2).mean())))
         print(
-            f"{'normalised' if normalised else 'plain':12s} n={n:5d}  h={rows[-1][1]:.3f}  bias {rows[-1][2]:+.4f}  rmse {rows[-1][3]:.4f}"
+            f"{'normalised' if normalised else 'plain':12s} n={n:5d}  h={rows[-1][1]:.3f}  bias "
+            f"{rows[-1][2]:+.4f}  rmse {rows[-1][3]:.4f}"
         )
     return rows
 
@@ -85,7 +97,9 @@ def test_kernel_wis_is_consistent_along_a_bandwidth_schedule(normalised):
 
 
 def test_neighbourhoods_that_do_not_grow_miss_the_truth():
-    """The condition of the theorem matters: with hardly a row in reach, Kernel-WIS stays near the value of the logging policy."""
+    """The condition of the theorem matters: with hardly a row in reach, Kernel-WIS stays near the value of
+    the logging policy.
+    """
     for n in (240, 960):
         estimates = draws(MILD, kwis.KernelWIS(0.1 / np.sqrt(n)), n, 60, key=4)
         bias = np.mean([e.value for e in estimates]) - MILD.value()

@@ -36,7 +36,10 @@ def false_claims(logs: int, names: list[str] | None, n: int = 2000) -> int:
         log, targets = flat_log(seed, n)
         answer = kwis.evaluate(log, targets, estimators=names, repair="never")
         said = bool(CLAIM.search(str(answer)))
-        assert said == (bool(CLAIM.search(" ".join(answer.ranking.words))) or any(r.disagreement for r in answer.recommendations))
+        assert said == (
+            bool(CLAIM.search(" ".join(answer.ranking.words)))
+            or any(r.disagreement for r in answer.recommendations)
+        )
         found += said
     return found
 

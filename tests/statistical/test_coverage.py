@@ -31,7 +31,8 @@ def test_the_full_study_covers_where_weights_are_mild_and_reports_where_they_are
         for name, row in tables[setting].items():
             if name != "kernel-wis":  # its bias is reported, not hidden
                 assert all(0.92 <= row[method] <= 0.97 for method in INTERVALS), (setting, name)
-    # State-WIS has about 33 rows to estimate the mean weight of each state, and sits at the lower edge (91.8 to 92.9 %).
+    # State-WIS has about 33 rows to estimate the mean weight of each state, and sits at the lower edge (91.8
+    # to 92.9 %).
     slack = 2 * monte_carlo(0.92, 1000)
     for name, row in tables["states"].items():
         assert all(0.92 - slack <= row[method] <= 0.97 for method in INTERVALS), name

@@ -1,6 +1,8 @@
-"""Answers, alarms and verdicts hold on ordinary logs: a short run of the study, on designs that no rule was made with.
+"""Answers, alarms and verdicts hold on ordinary logs: a short run of the study, on designs that no rule was
+made with.
 
-Each limit is the aim of :mod:`tests.statistical.holds.aims`, widened to what chance leaves one run in a thousand of so few logs.
+Each limit is the aim of :mod:`tests.statistical.holds.aims`, widened to what chance leaves one run in a
+thousand of so few logs.
 """
 
 import warnings
@@ -16,12 +18,19 @@ from tests.statistical.holds.world import World
 
 pytestmark = pytest.mark.slow
 
-TESTED, EVALUATED = 60, 24  # logs of each regime, with the tests of the propensities alone and with everything
+TESTED, EVALUATED = (
+    60,
+    24,
+)  # logs of each regime, with the tests of the propensities alone and with everything
 FIRST = 10_000  # seeds of their own, so that no figure of the page is asserted
 
 RIGHT = [
     *(f"uniform/K{actions} n500" for actions in (2, 3, 5, 6, 7, 12, 20)),
-    *(f"epsilon/{epsilon} n1000 {target}" for epsilon in (0.05, 0.1, 0.2) for target in ("deterministic", "softmax")),
+    *(
+        f"epsilon/{epsilon} n1000 {target}"
+        for epsilon in (0.05, 0.1, 0.2)
+        for target in ("deterministic", "softmax")
+    ),
     *(f"small/{smallest} n500 {given}" for smallest in (0.03, 0.005) for given in ("all", "logged")),
     "small/three targets K3 n500",
     "small/n200 K3",
@@ -55,7 +64,9 @@ BOUNDED = [
 
 
 def most(logs, share):
-    """So many of the logs at most, if each has this chance and luck is worse in one run of a thousand only."""
+    """So many of the logs at most, if each has this chance and luck is worse in one run of a
+    thousand only.
+    """
     return int(stats.binom.ppf(0.999, logs, share))
 
 

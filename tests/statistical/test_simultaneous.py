@@ -1,4 +1,6 @@
-"""Intervals that promise to hold all at once: how often they do, for the differences of three policies on the same rows."""
+"""Intervals that promise to hold all at once: how often they do, for the differences of three policies on the
+same rows.
+"""
 
 import itertools
 import math
@@ -19,10 +21,19 @@ ESTIMATORS = {"wis": kwis.WIS(), "normalised-kernel-wis": kwis.KernelWIS(0.4, no
 
 
 def differences(bandit, estimator, n, seed, level=0.95):
-    """Every pair of policies, with the interval of its own and the one that holds together with the others."""
+    """Every pair of policies, with the interval of its own and the one that holds together with the
+    others.
+    """
     samples = bandit.sample(n, np.random.default_rng([11, seed]), POLICIES)
     measured = [
-        Measured(target=name, reward="reward", estimator=estimator, asked=estimator, sample=sample, estimate=estimator.estimate(sample))
+        Measured(
+            target=name,
+            reward="reward",
+            estimator=estimator,
+            asked=estimator,
+            sample=sample,
+            estimate=estimator.estimate(sample),
+        )
         for name, sample in zip(POLICIES, samples, strict=True)
     ]
     pairs = list(itertools.combinations(measured, 2))
@@ -30,7 +41,9 @@ def differences(bandit, estimator, n, seed, level=0.95):
 
 
 def study(setting, estimator, simulations, n=300):
-    """Share of simulations in which all intervals hold: those made to hold together, and those made each for itself."""
+    """Share of simulations in which all intervals hold: those made to hold together, and those made each for
+    itself.
+    """
     bandit = BANDITS[setting]
     truth = {name: bandit.value(name) for name in POLICIES}
     together = alone = 0
@@ -40,7 +53,10 @@ def study(setting, estimator, simulations, n=300):
             gaps = [truth[one.target] - truth[one.baseline] for one in found]
             together += all(gap in one.simultaneous for gap, one in zip(gaps, found, strict=True))
             alone += all(gap in one.interval for gap, one in zip(gaps, found, strict=True))
-    print(f"{setting:6s} {estimator:22s} together {together / simulations:.1%}, each for itself {alone / simulations:.1%}")
+    print(
+        f"{setting:6s} {estimator:22s} together {together / simulations:.1%}, each for itself "
+        f"{alone / simulations:.1%}"
+    )
     return together / simulations, alone / simulations
 
 

@@ -1,4 +1,6 @@
-"""The simulators of the study "How well does it hold?": what they call true is true, and what they call right is right."""
+"""The simulators of the study "How well does it hold?": what they call true is true, and what they call right
+is right.
+"""
 
 import json
 
@@ -19,13 +21,30 @@ from tests.statistical.holds.summary import lines_of, table
 from tests.statistical.holds.world import Truth, World
 
 VARIANTS = ("tuning", "test")
-SMALL = spec.Regime(name="small", n=400, actions=3, contexts="grid", targets=(spec.TiltedTarget(0.5), spec.GreedyTarget()))
+SMALL = spec.Regime(
+    name="small", n=400, actions=3, contexts="grid", targets=(spec.TiltedTarget(0.5), spec.GreedyTarget())
+)
 
 
 def right_regimes():
     """One regime of each way of logging whose propensities are right."""
-    names = ("softmax/K5 n500 binary moderate", "uniform/K7 n500", "epsilon/0.1 n1000 softmax", "small/0.03 n500 all", "small/rules n1000")
-    return [all_regimes()[name] for name in (*names, "tail/two digits n1000", "users/200 of 5", "copies/some twice", "thinned/softmax")]
+    names = (
+        "softmax/K5 n500 binary moderate",
+        "uniform/K7 n500",
+        "epsilon/0.1 n1000 softmax",
+        "small/0.03 n500 all",
+        "small/rules n1000",
+    )
+    return [
+        all_regimes()[name]
+        for name in (
+            *names,
+            "tail/two digits n1000",
+            "users/200 of 5",
+            "copies/some twice",
+            "thinned/softmax",
+        )
+    ]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -71,13 +90,20 @@ def _codes(log):
 def _reported(log):
     if log.roles["propensity"] == "propensity":
         return log.table["propensity"]
-    return np.column_stack([log.table[name] for name in log.roles["propensity"]])[np.arange(len(log.true)), _codes(log)]
+    return np.column_stack([log.table[name] for name in log.roles["propensity"]])[
+        np.arange(len(log.true)), _codes(log)
+    ]
 
 
 @pytest.mark.parametrize("kind", MISREPORTS)
 def test_misreports_are_distributions_that_are_not_the_true_one(kind):
     for variant in VARIANTS:
-        world = World(spec.Regime(name="any", actions=3, contexts="mixed", misreport=kind, logger=spec.SoftmaxLogger(1.0)), variant)
+        world = World(
+            spec.Regime(
+                name="any", actions=3, contexts="mixed", misreport=kind, logger=spec.SoftmaxLogger(1.0)
+            ),
+            variant,
+        )
         features = world.reference[:500]
         wrong = reported(world, features)
         assert np.allclose(wrong.sum(axis=1), 1)
@@ -104,7 +130,9 @@ def test_a_tilted_target_leaves_the_effective_share_asked_for():
 
 
 def test_without_an_effect_all_policies_are_equal():
-    world = World(spec.Regime(name="any", effect=0.0, targets=(spec.SoftmaxTarget(1.0), spec.GreedyTarget())), "tuning")
+    world = World(
+        spec.Regime(name="any", effect=0.0, targets=(spec.SoftmaxTarget(1.0), spec.GreedyTarget())), "tuning"
+    )
     assert max(abs(world.truth.difference(name)) for name in world.targets) < 1e-9
 
 
@@ -127,7 +155,15 @@ def test_a_user_has_one_action_and_one_context():
     for user in np.unique(log.table["user"]):
         rows = log.table["user"] == user
         assert rows.sum() == 25
-        assert len({(action, context) for action, context in zip(log.table["action"][rows], log.table["z0"][rows], strict=True)}) == 1
+        assert (
+            len(
+                {
+                    (action, context)
+                    for action, context in zip(log.table["action"][rows], log.table["z0"][rows], strict=True)
+                }
+            )
+            == 1
+        )
 
 
 def test_printed_claims_are_read_and_judged():
@@ -148,18 +184,30 @@ def test_printed_claims_are_read_and_judged():
         ("t1", "t2"),
     ]
     assert claims.false_claims(text, Truth(0.4, {"t0": 0.5, "t1": 0.5, "t2": 0.3}, {})) == ["t0 > all"]
-    assert claims.false_claims(text, Truth(0.4, {"t0": 0.6, "t1": 0.5, "t2": 0.4}, {})) == ["logging policy > t2"]
+    assert claims.false_claims(text, Truth(0.4, {"t0": 0.6, "t1": 0.5, "t2": 0.4}, {})) == [
+        "logging policy > t2"
+    ]
 
 
 def test_the_claims_of_an_evaluation_are_found_in_its_print():
     world = World(
-        spec.Regime(name="clear", n=1500, actions=2, effect=3.0, targets=(spec.GreedyTarget(),), logger=spec.UniformLogger()), "tuning"
+        spec.Regime(
+            name="clear",
+            n=1500,
+            actions=2,
+            effect=3.0,
+            targets=(spec.GreedyTarget(),),
+            logger=spec.UniformLogger(),
+        ),
+        "tuning",
     )
     log = draw(world, 0)
     evaluation = kwis.evaluate(kwis.read_log(log.table, **log.roles), dict(log.targets))
     change = evaluation.recommendations[0].change.interval
     better, worse = ("t0", "logging policy"), ("logging policy", "t0")
-    assert claims.claims_in(str(evaluation), ["t0"]) == ([better] if change.low > 0 else [worse] if change.high < 0 else [])
+    assert claims.claims_in(str(evaluation), ["t0"]) == (
+        [better] if change.low > 0 else [worse] if change.high < 0 else []
+    )
 
 
 def test_a_run_is_resumed_and_summarised(tmp_path, monkeypatch, capsys):

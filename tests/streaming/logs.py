@@ -47,5 +47,7 @@ def write(folder: Path, whole: Any, cuts: list[int]) -> Path:
     """Files that hold the rows between the cuts; two cuts that are equal make a file without rows."""
     folder.mkdir(exist_ok=True)
     for number, (start, stop) in enumerate(zip([0, *cuts], [*cuts, whole.num_rows], strict=True)):
-        parquet.write_table(whole.slice(start, stop - start), folder / f"part-{number}.parquet", row_group_size=700)
+        parquet.write_table(
+            whole.slice(start, stop - start), folder / f"part-{number}.parquet", row_group_size=700
+        )
     return folder

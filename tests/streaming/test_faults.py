@@ -1,4 +1,6 @@
-"""Files that are broken, empty or different from the others: the right number, or one sentence that names the file."""
+"""Files that are broken, empty or different from the others: the right number, or one sentence that names the
+file.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,11 @@ def rewrite(path: Path, **changed: Any) -> None:
     whole = parquet.read_table(path)
     for name, values in changed.items():
         place = whole.column_names.index(name)
-        whole = whole.remove_column(place) if values is None else whole.set_column(place, name, values(whole.column(name)))
+        whole = (
+            whole.remove_column(place)
+            if values is None
+            else whole.set_column(place, name, values(whole.column(name)))
+        )
     parquet.write_table(whole, path)
 
 
@@ -59,7 +65,10 @@ def test_the_folder_as_it_is_gives_the_expected_number(folder: Path, expected: f
 def test_a_corrupt_file_is_named(folder: Path) -> None:
     path = folder / "part-1.parquet"
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(InputError, match=r"^`source` must hold files that can be read, and '[^']*part-1.parquet' cannot: [^\n]*$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`source` must hold files that can be read, and '[^']*part-1.parquet' cannot: [^\n]*$",
+    ):
         scan_log(folder)
 
 
@@ -68,14 +77,20 @@ def test_a_file_that_goes_bad_within_is_named(folder: Path) -> None:
     data = bytearray(path.read_bytes())
     data[4:2000] = bytes(1996)
     path.write_bytes(bytes(data))
-    with pytest.raises(InputError, match=r"^`source` must hold files that can be read, and '[^']*part-2.parquet' cannot: [^\n]*$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`source` must hold files that can be read, and '[^']*part-2.parquet' cannot: [^\n]*$",
+    ):
         estimate(folder)
 
 
 def test_a_file_that_vanishes_after_the_scan_is_named(folder: Path) -> None:
     scanned = scan_log(folder, context=["age"])
     (folder / "part-1.parquet").unlink()
-    with pytest.raises(InputError, match=r"^`source` must hold files that can be read, and '[^']*part-1.parquet' cannot: [^\n]*$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`source` must hold files that can be read, and '[^']*part-1.parquet' cannot: [^\n]*$",
+    ):
         evaluate_scanned(scanned, "p_new", estimators=["wis"], replicates=0)
 
 
@@ -108,8 +123,17 @@ def test_another_order_of_columns_changes_nothing(folder: Path, expected: float)
 
 def test_other_types_of_the_same_kind_change_nothing(folder: Path, expected: float) -> None:
     path = folder / "part-1.parquet"
-    rewrite(path, reward=lambda c: c.cast(pa.int8()), age=lambda c: c.cast(pa.int64()), country=lambda c: c.dictionary_encode())
-    rewrite(folder / "part-2.parquet", action=lambda c: c.cast(pa.large_string()), age=lambda c: c.cast(pa.float32()))
+    rewrite(
+        path,
+        reward=lambda c: c.cast(pa.int8()),
+        age=lambda c: c.cast(pa.int64()),
+        country=lambda c: c.dictionary_encode(),
+    )
+    rewrite(
+        folder / "part-2.parquet",
+        action=lambda c: c.cast(pa.large_string()),
+        age=lambda c: c.cast(pa.float32()),
+    )
     assert estimate(folder) == pytest.approx(expected, rel=1e-13)
 
 
@@ -145,7 +169,9 @@ def put(row: int, value: Any) -> Any:
         ("reward", 1e80, "`weight` times `reward` must be below 1e75 in a log that is scanned, got more"),
     ],
 )
-def test_a_bad_value_is_refused_with_its_row_and_file(folder: Path, column: str, value: Any, sentence: str) -> None:
+def test_a_bad_value_is_refused_with_its_row_and_file(
+    folder: Path, column: str, value: Any, sentence: str
+) -> None:
     path = folder / "part-1.parquet"
     rewrite(path, **{column: put(17, value)})
     refused(f"{sentence} at row 17 of {str(path)!r}", folder)
@@ -154,26 +180,51 @@ def test_a_bad_value_is_refused_with_its_row_and_file(folder: Path, column: str,
 def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:
     path = folder / "part-1.parquet"
     rewrite(path, thinned=put(5, -1.0), pick=put(6, None), p_new_left=put(7, 0.9999))
-    refused(f"`thinned` (row_weight) must be positive, got -1.0 at row 5 of {str(path)!r}", folder, row_weight="thinned")
-    refused(f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}", folder, group="pick")
-    refused(f"`pick` (target) must have a label in every row, got none at row 6 of {str(path)!r}", folder, kwis.chosen("pick"))
-    with pytest.raises(InputError, match=r"^`target` must be a distribution that sums to 1 over the actions, got [0-9.]+ at row 7 of"):
+    refused(
+        f"`thinned` (row_weight) must be positive, got -1.0 at row 5 of {str(path)!r}",
+        folder,
+        row_weight="thinned",
+    )
+    refused(
+        f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}",
+        folder,
+        group="pick",
+    )
+    refused(
+        f"`pick` (target) must have a label in every row, got none at row 6 of {str(path)!r}",
+        folder,
+        kwis.chosen("pick"),
+    )
+    with pytest.raises(
+        InputError,
+        match=r"^`target` must be a distribution that sums to 1 over the actions, got [0-9.]+ at row 7 of",
+    ):
         estimate(folder, kwis.distribution("p_new"))
 
 
 def test_what_cannot_be_scanned_is_refused_in_a_sentence(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("a,b\n1,2\n")
-    refused("`source` must be Parquet files, Arrow data or a Dask dataframe to be read in batches", str(tmp_path / "log.csv"))
+    refused(
+        "`source` must be Parquet files, Arrow data or a Dask dataframe to be read in batches",
+        str(tmp_path / "log.csv"),
+    )
     refused("`source` must be Parquet files, or Arrow tables and record batches, got int", [1, 2])
     refused("`source` must have rows, got none", [table(N).slice(0, 0)])
-    refused("`target` must be a column or one column per action for a log that is scanned, got function", folder, lambda log: log)
+    refused(
+        "`target` must be a column or one column per action for a log that is scanned, got function",
+        folder,
+        lambda log: log,
+    )
     refused("`target` must name a column of the log, got 'p_nw'; did you mean 'p_new'?", folder, "p_nw")
     refused(
-        "`propensity` must be named for a log that is scanned, as estimating it needs all rows at once; kwis.read_log can do that",
+        "`propensity` must be named for a log that is scanned, as estimating it needs all rows at once; "
+        "kwis.read_log can do that",
         folder,
         propensity=False,
     )
-    with pytest.raises(UnsupportedError, match=r"^`estimators` must be of those that a scanned log has, got direct-method"):
+    with pytest.raises(
+        UnsupportedError, match=r"^`estimators` must be of those that a scanned log has, got direct-method"
+    ):
         evaluate_scanned(scan_log(folder), "p_new", estimators="direct-method")
 
 
@@ -183,13 +234,17 @@ def test_an_action_that_was_never_taken_is_refused_unless_listed() -> None:
     pick[5] = "up"
     data |= {"pick": pick}
     refused(
-        "`pick` (target) must hold actions of the log, got 'up' in 1 rows; an action that exists but was never taken must be listed in "
+        "`pick` (target) must hold actions of the log, got 'up' in 1 rows; an action that exists but was "
+        "never taken must be listed in "
         "scan_log(actions=[...])",
         pa.table(data),
         "pick",
     )
     answer = evaluate_scanned(
-        scan_log(pa.table(data), context=["age"], actions=["left", "middle", "right", "up"]), "pick", estimators=["wis"], replicates=0
+        scan_log(pa.table(data), context=["age"], actions=["left", "middle", "right", "up"]),
+        "pick",
+        estimators=["wis"],
+        replicates=0,
     )
     assert answer.diagnostics["pick"].support.beyond == pytest.approx(1 / N)
 
@@ -206,12 +261,20 @@ def test_batches_may_come_from_an_iterator_once(expected: float) -> None:
     answer = evaluate_scanned(scanned, "p_new", **options)
     assert answer.rows[1].estimate.value + answer.rows[2].estimate.value == pytest.approx(expected, rel=1e-13)
     with pytest.raises(
-        InputError, match=r"^`source` must be Parquet files, or Arrow data that is more than an iterator, to be read again$"
+        InputError,
+        match=(
+            r"^`source` must be Parquet files, or Arrow data that is more than an iterator, to be read "
+            r"again$"
+        ),
     ):
         evaluate_scanned(scanned, "p_new", **options)
     assert estimate(table(N).to_batches()) == pytest.approx(expected, rel=1e-13)
     with pytest.raises(
-        InputError, match=r"^`source` must have the column `reward` in every batch, and the one that starts at row 450 has not$"
+        InputError,
+        match=(
+            r"^`source` must have the column `reward` in every batch, and the one that starts at row 450 "
+            r"has not$"
+        ),
     ):
         estimate([table(N).slice(0, 450), table(N).slice(450).drop_columns("reward")])
 
@@ -226,18 +289,23 @@ def test_numbers_as_actions_settle_what_a_column_of_numbers_means() -> None:
         "x": rng.integers(0, 3, N),
     }
     refused(
-        "`target` must say what `pick` holds, whose values are actions and probabilities alike: kwis.chosen('pick') or "
+        "`target` must say what `pick` holds, whose values are actions and probabilities alike: "
+        "kwis.chosen('pick') or "
         "kwis.probability('pick')",
         pa.table(data),
         "pick",
         context=["x"],
     )
     agree = data["action"] == data["pick"]
-    answer = evaluate_scanned(scan_log(pa.table(data), context=["x"]), kwis.chosen("pick"), estimators=["wis"], replicates=0)
+    answer = evaluate_scanned(
+        scan_log(pa.table(data), context=["x"]), kwis.chosen("pick"), estimators=["wis"], replicates=0
+    )
     assert answer.rows[1].estimate.value == pytest.approx(data["reward"][agree].mean(), rel=1e-12)
 
 
-@pytest.mark.parametrize("target", ["p_new_left", ["p_new_left", "p_new_middle", "p_new_right"], {"mine": "p_new_right"}])
+@pytest.mark.parametrize(
+    "target", ["p_new_left", ["p_new_left", "p_new_middle", "p_new_right"], {"mine": "p_new_right"}]
+)
 def test_a_scan_refuses_the_targets_that_a_log_in_memory_refuses(target: Any) -> None:
     log = kwis.read_log(columns(N), propensity="propensity", context=["age", "country"])
     with pytest.raises(InputError) as inside:

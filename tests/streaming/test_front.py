@@ -25,7 +25,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answer(folder: Path) -> kwis.Evaluation:
-    return kwis.evaluate(kwis.scan_log(folder, context=["age", "country"]), {"new": kwis.probability("p_new"), "pick": "pick"}, rng=3)
+    return kwis.evaluate(
+        kwis.scan_log(folder, context=["age", "country"]),
+        {"new": kwis.probability("p_new"), "pick": "pick"},
+        rng=3,
+    )
 
 
 def test_a_scanned_log_is_evaluated_like_one_in_memory(folder: Path, answer: kwis.Evaluation) -> None:
@@ -46,7 +50,9 @@ def test_a_scanned_log_is_evaluated_like_one_in_memory(folder: Path, answer: kwi
         assert found.interval.width == pytest.approx(row.interval.width, rel=0.35)  # ends of 200 resamples
         assert found.estimate.influence is None
     assert answer.propensity.verdict == inside.propensity.verdict  # the subset is the whole of a short log
-    assert [one.target for one in answer.rankings[0].places] == [one.target for one in inside.rankings[0].places]
+    assert [one.target for one in answer.rankings[0].places] == [
+        one.target for one in inside.rankings[0].places
+    ]
     assert answer.targets == ("new", "pick")
 
 
@@ -64,7 +70,11 @@ def test_kernel_wis_is_that_of_the_log_in_memory(folder: Path, answer: kwis.Eval
     assert row.estimate.value == pytest.approx(kernel.estimate.value, rel=1e-9)
     assert row.estimate.std_error == pytest.approx(kernel.estimate.std_error, rel=1e-6)
     scanned, expected = (
-        next(one for one in found.changes if one.estimator == "normalised-kernel-wis" and one.baseline == "logging policy")
+        next(
+            one
+            for one in found.changes
+            if one.estimator == "normalised-kernel-wis" and one.baseline == "logging policy"
+        )
         for found in (answer, inside)
     )
     assert scanned.std_error == pytest.approx(expected.std_error, rel=0.02)
@@ -86,7 +96,9 @@ def test_the_answer_prints_and_is_written_like_any_other(answer: kwis.Evaluation
 
 
 def test_a_path_alone_has_columns_with_their_usual_names(folder: Path) -> None:
-    answer = kwis.evaluate(folder, "p_new", estimators=["wis"], interval=kwis.Bootstrap(10, method="percentile"))
+    answer = kwis.evaluate(
+        folder, "p_new", estimators=["wis"], interval=kwis.Bootstrap(10, method="percentile")
+    )
     assert answer.rows[-1].interval.distribution is not None
     assert answer.rows[-1].interval.distribution.size == 10
     assert any("no context was named" in note for note in answer.notes)
@@ -99,19 +111,37 @@ def test_a_path_alone_has_columns_with_their_usual_names(folder: Path) -> None:
 def test_what_a_scan_cannot_do_is_refused_in_a_sentence(folder: Path) -> None:
     scanned = kwis.scan_log(folder, context=["age"])
     refusals: list[tuple[dict[str, Any], str]] = [
-        ({"by": ["country"]}, "^`by` must go with a log in memory, from kwis.read_log, got one that is scanned$"),
+        (
+            {"by": ["country"]},
+            "^`by` must go with a log in memory, from kwis.read_log, got one that is scanned$",
+        ),
         ({"interval": kwis.Bootstrap()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
-        ({"interval": kwis.StudentInterval()}, "^`interval` must be a percentile Bootstrap or InfluenceInterval"),
-        ({"estimators": [kwis.TruncatedVIS(5)]}, "^`estimators` must be of those that a scanned log has, got truncated-vis"),
+        (
+            {"interval": kwis.StudentInterval()},
+            "^`interval` must be a percentile Bootstrap or InfluenceInterval",
+        ),
+        (
+            {"estimators": [kwis.TruncatedVIS(5)]},
+            "^`estimators` must be of those that a scanned log has, got truncated-vis",
+        ),
         ({"repair": "always"}, "^`repair` must not be 'always' for a log that is scanned"),
         ({"level": 2}, "^`level` must be between 0 and 1, got 2$"),
     ]
     for options, sentence in refusals:
         with pytest.raises((InputError, UnsupportedError), match=sentence):
             kwis.evaluate(scanned, "p_new", **options)
-    with pytest.raises(InputError, match=r"^`log` must be a file, a folder or a pattern that matches files, and 'nowhere' does not exist$"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"^`log` must be a file, a folder or a pattern that matches files, and 'nowhere' does not "
+            r"exist$"
+        ),
+    ):
         kwis.evaluate("nowhere", "p_new")
-    with pytest.raises(InputError, match=r"^`log` must be a path, a data frame, .* or a dictionary of arrays, got builtins.int$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`log` must be a path, a data frame, .* or a dictionary of arrays, got builtins.int$",
+    ):
         kwis.evaluate(3, "p_new")
 
 
@@ -129,7 +159,9 @@ def test_the_command_line_scans_when_asked(folder: Path, capsys: pytest.CaptureF
     assert any(note.startswith("the log was scanned once") for note in stored["notes"])
     assert err.startswith("reading 2,000 rows in batches; --no-stream reads them into memory")
     inside = run(capsys, str(folder), *options, "--repair", "never", "--json", "--no-stream")[1]
-    assert json.loads(inside)["rows"][1]["estimate"]["value"] == pytest.approx(stored["rows"][1]["estimate"]["value"], rel=1e-12)
+    assert json.loads(inside)["rows"][1]["estimate"]["value"] == pytest.approx(
+        stored["rows"][1]["estimate"]["value"], rel=1e-12
+    )
 
 
 def test_the_command_line_scans_by_itself_above_a_size_and_says_so(
@@ -148,7 +180,9 @@ def test_the_command_line_scans_by_itself_above_a_size_and_says_so(
     assert "in batches" not in run(capsys, *options)[2]
 
 
-def test_the_command_line_refuses_what_files_in_batches_do_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_refuses_what_files_in_batches_do_not_have(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = (str(folder), "--target", "p_new", "--context", "age")
     for more, sentence in (
         (("--estimate-propensity",), "`propensity` must be named for a log that is read in batches"),
@@ -162,7 +196,8 @@ def test_the_command_line_refuses_what_files_in_batches_do_not_have(folder: Path
 
 def test_random_numbers_of_the_subset_do_not_move_the_estimates(folder: Path) -> None:
     first, second = (
-        kwis.evaluate(kwis.scan_log(folder, context=["age"]), "p_new", estimators=["wis"], rng=seed).rows[-1] for seed in (1, 2)
+        kwis.evaluate(kwis.scan_log(folder, context=["age"]), "p_new", estimators=["wis"], rng=seed).rows[-1]
+        for seed in (1, 2)
     )
     assert first.estimate.value == second.estimate.value
     assert first.interval.low != second.interval.low

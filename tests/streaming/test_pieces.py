@@ -25,7 +25,14 @@ def rows(n: int, seed: int = 0) -> Rows:
     rng = np.random.default_rng(seed)
     key = row_keys("rows", 0, n)
     weight = rng.pareto(2.5, (n, 1)) * (rng.uniform(size=(n, 1)) < 0.8)
-    return Rows(identity=key, draw=key, number=np.arange(n), mass=rng.uniform(0.5, 2, n), weight=weight, reward=rng.normal(40, 1, (n, 1)))
+    return Rows(
+        identity=key,
+        draw=key,
+        number=np.arange(n),
+        mass=rng.uniform(0.5, 2, n),
+        weight=weight,
+        reward=rng.normal(40, 1, (n, 1)),
+    )
 
 
 def state_keys(codes: np.ndarray) -> np.ndarray:
@@ -36,19 +43,25 @@ def state_keys(codes: np.ndarray) -> np.ndarray:
 def test_state_wis_and_its_products_are_those_of_the_twin(normalised: bool) -> None:
     some, codes = rows(200), np.random.default_rng(2).integers(0, 30, 200)
     weight = np.where(codes == 3, 0.0, some.weight[:, 0])  # a state that the target never enters
-    some = Rows(**{name: getattr(some, name) for name in Rows.__slots__ if name != "weight"}, weight=weight[:, None])
+    some = Rows(
+        **{name: getattr(some, name) for name in Rows.__slots__ if name != "weight"}, weight=weight[:, None]
+    )
     found = States.empty(1, some.reward[0])
     found.add(state_keys(codes), some)
     mass = float(some.mass.sum())
     made = StateTotals.of(found, 1).estimate(0, 0, normalised=normalised, mass=mass, rows=200)
-    value, influence = twin.state_influence(codes.tolist(), weight.tolist(), some.reward[:, 0].tolist(), some.mass.tolist(), normalised)
+    value, influence = twin.state_influence(
+        codes.tolist(), weight.tolist(), some.reward[:, 0].tolist(), some.mass.tolist(), normalised
+    )
     assert made.value == pytest.approx(value, rel=1e-13)
     assert made.squares == pytest.approx(np.square(influence).sum(), rel=1e-11)
     terms = Layout(1, 1).terms(some)
     assert made.products == pytest.approx(influence @ terms, rel=1e-9, abs=1e-9 * np.abs(terms).sum())
 
 
-def test_states_beyond_memory_are_summed_by_duckdb_to_the_same_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_states_beyond_memory_are_summed_by_duckdb_to_the_same_numbers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     some, codes = rows(6000), np.random.default_rng(3).integers(0, 2500, 6000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -71,7 +84,9 @@ def test_states_beyond_memory_are_summed_by_duckdb_to_the_same_numbers(monkeypat
     assert (found.count, found.lone) == (expected.count, expected.lone)
     for normalised in (False, True):
         a, b = (one.estimate(0, 0, normalised=normalised, mass=9e3, rows=6000) for one in (found, expected))
-        assert (a.value, a.squares, a.effective_n) == pytest.approx((b.value, b.squares, b.effective_n), rel=1e-12)
+        assert (a.value, a.squares, a.effective_n) == pytest.approx(
+            (b.value, b.squares, b.effective_n), rel=1e-12
+        )
     del spilled, found
     assert not list(tmp_path.iterdir())  # nothing is left behind
 
@@ -81,7 +96,10 @@ def test_a_subset_is_the_same_whatever_the_batches_and_uniform() -> None:
     identity, whole = row_keys("subset", 0, n), pa.table({"row": np.arange(n)})
 
     def drawn(cuts: list[int], seed: int = 0) -> list[int]:
-        parts = [Subset.empty(size, seed).add(identity[a:b], whole.slice(a, b - a)) for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
+        parts = [
+            Subset.empty(size, seed).add(identity[a:b], whole.slice(a, b - a))
+            for a, b in zip([0, *cuts], [*cuts, n], strict=True)
+        ]
         found = parts[-1]
         for part in parts[:-1]:
             found = found.merge(part)
@@ -92,7 +110,9 @@ def test_a_subset_is_the_same_whatever_the_batches_and_uniform() -> None:
     assert len(set(drawn([]))) == size
     assert len(set(drawn([])) & set(drawn([], seed=1))) < 3 * size * size / n
     quarters = np.histogram(drawn([]), bins=4, range=(0, n))[0]
-    assert ((quarters - size / 4) ** 2 / (size / 4)).sum() < 16.3  # chi-squared with 3 degrees of freedom, 0.1 %
+    assert (
+        (quarters - size / 4) ** 2 / (size / 4)
+    ).sum() < 16.3  # chi-squared with 3 degrees of freedom, 0.1 %
 
 
 def test_the_tail_index_needs_only_the_largest_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +129,11 @@ def test_the_tail_index_needs_only_the_largest_weights(monkeypatch: pytest.Monke
 
 def test_quantiles_of_buckets_are_within_a_fifth_of_a_percent() -> None:
     some = rows(5000)
-    spread = Spread.empty().add(some.weight[:2000, 0], some.mass[:2000]).merge(Spread.empty().add(some.weight[2000:, 0], some.mass[2000:]))
+    spread = (
+        Spread.empty()
+        .add(some.weight[:2000, 0], some.mass[:2000])
+        .merge(Spread.empty().add(some.weight[2000:, 0], some.mass[2000:]))
+    )
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.9, 0.99, 1.0])
     order = np.argsort(some.weight[:, 0])
     below = np.cumsum(some.mass[order]) / some.mass.sum()

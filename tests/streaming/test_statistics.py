@@ -21,14 +21,22 @@ RUNS, N, LEVEL = 300, 400, 0.9
 
 
 def simulated(seed: int, n: int = N) -> tuple[Any, float]:
-    """Two actions, right propensities; the truth is the expected reward of a target that takes action 1 with chance 0.7."""
+    """Two actions, right propensities; the truth is the expected reward of a target that takes action 1 with
+    chance 0.7.
+    """
     rng = np.random.default_rng([seed, n])
     x = rng.normal(size=n)
     chance = 1 / (1 + np.exp(-x))
     action = (rng.uniform(size=n) < chance).astype(int)
     reward = rng.normal(x * action + 0.5 * action, 0.5)
     logged = np.where(action == 1, chance, 1 - chance)
-    columns = {"x": x, "action": action, "reward": reward, "propensity": logged, "p_new": np.where(action == 1, 0.7, 0.3)}
+    columns = {
+        "x": x,
+        "action": action,
+        "reward": reward,
+        "propensity": logged,
+        "p_new": np.where(action == 1, 0.7, 0.3),
+    }
     return pa.table(columns), 0.7 * 0.5
 
 
@@ -47,7 +55,9 @@ def test_poisson_intervals_cover_as_often_as_they_say() -> None:
         for name, made in (("vis", totals.vis(0, 0)), ("wis", totals.wis(0, 0))):
             low, high = percentiles(made.resampled, LEVEL)
             covered[name] += low <= truth <= high
-            assert np.std(made.resampled, ddof=1) == pytest.approx(totals.std_error(made.coefficients), rel=0.5)
+            assert np.std(made.resampled, ddof=1) == pytest.approx(
+                totals.std_error(made.coefficients), rel=0.5
+            )
     room = 3 * np.sqrt(LEVEL * (1 - LEVEL) / RUNS)
     for name, count in covered.items():
         assert abs(count / RUNS - LEVEL) < room, name
@@ -72,5 +82,8 @@ def test_an_accumulator_does_not_grow_with_the_rows() -> None:
 def test_without_pyarrow_there_is_a_sentence_on_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [simulated(0, 40)[0]]
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UnsupportedError, match=r"^scanning a log needs pyarrow to be installed: pip install 'kwis\[stream\]'$"):
+    with pytest.raises(
+        UnsupportedError,
+        match=r"^scanning a log needs pyarrow to be installed: pip install 'kwis\[stream\]'$",
+    ):
         scan_log(batches)

@@ -1,7 +1,7 @@
 """The paper, reproduced: datasets -> policies -> grid of cells -> runner -> store -> tables and figures.
 
-``run`` fills a :class:`Store` with the results of a :class:`Task`; ``cell`` returns the arrays of one experiment. Names are loaded when
-first used.
+``run`` fills a :class:`Store` with the results of a :class:`Task`; ``cell`` returns the arrays of one
+experiment. Names are loaded when first used.
 """
 
 from __future__ import annotations

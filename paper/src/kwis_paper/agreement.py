@@ -1,4 +1,6 @@
-"""How far our numbers agree with the published ones: counts, errors and who wins, against the published truth."""
+"""How far our numbers agree with the published ones: counts, errors and who wins, against the published
+truth.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from kwis_paper.grid import cells
 from kwis_paper.results import Results
 from kwis_paper.summaries import DECIMALS, TABLES, Bucket, buckets
 
-# Datasets whose pairs of policies stay clear of the bucket edges, so that the split does not decide the counts.
+# Datasets whose pairs of policies stay clear of the bucket edges, so that the split does not decide the
+# counts.
 _EXACT = {
     "oracle": ("arrhythmia", "soybean", "page-blocks", "letter", "kropt", "micro-mass"),
     "non-oracle": ("arrhythmia", "soybean", "page-blocks"),
@@ -56,23 +59,62 @@ def checks(results: Results) -> list[Check]:
     """All statements, in the order of the page's summary."""
     everything = {setting: buckets(results, setting, "published") for setting in TABLES}
     rows = {setting: [row for row in found if row.paper is not None] for setting, found in everything.items()}
-    gibbs = {name: [row for row in rows[name] if row.policy_type == "Gibbs" and row.dataset != UNMATCHABLE] for name in rows}
-    exact = [row for name, datasets in _EXACT.items() for row in rows[name] if row.policy_type == "Gibbs" and row.dataset in datasets]
-    learnt = [row for name in rows for row in rows[name] if row.policy_type != "Gibbs" or name.startswith("learnt")]
+    gibbs = {
+        name: [row for row in rows[name] if row.policy_type == "Gibbs" and row.dataset != UNMATCHABLE]
+        for name in rows
+    }
+    exact = [
+        row
+        for name, datasets in _EXACT.items()
+        for row in rows[name]
+        if row.policy_type == "Gibbs" and row.dataset in datasets
+    ]
+    learnt = [
+        row for name in rows for row in rows[name] if row.policy_type != "Gibbs" or name.startswith("learnt")
+    ]
     own = [row for row in gibbs["continuous"] if row.dataset == "optdigitsDist"]
     clear, clear_learnt = _significant(gibbs["non-oracle"]), _significant(learnt)
     return [
-        _counted("Counts", "N of Gibbs rows whose bucket does not depend on the split is the published one", exact, _same_count, 1.0),
-        _totals(everything),
-        _counted("Oracle within 0.01", "Oracle Gibbs rows: WIS and Kernel-WIS both within 0.01", gibbs["oracle"], _within(0.01), 0.90),
         _counted(
-            "Non-oracle within 0.02", "Non-oracle Gibbs rows: WIS and Kernel-WIS both within 0.02", gibbs["non-oracle"], _within(0.02), 0.85
+            "Counts",
+            "N of Gibbs rows whose bucket does not depend on the split is the published one",
+            exact,
+            _same_count,
+            1.0,
         ),
-        _counted("Same winner", "Non-oracle Gibbs rows with a significant published difference: the same winner", clear, same_winner, 0.85),
-        _counted("Continuous within 0.02", "Continuous rewards, Gibbs rows: both within 0.02", own, _within(0.02)),
-        _counted("Trained within 0.02", "Trained policies, all settings: both within 0.02", learnt, _within(0.02)),
+        _totals(everything),
         _counted(
-            "Trained, same winner", "Trained policies with a significant published difference: the same winner", clear_learnt, same_winner
+            "Oracle within 0.01",
+            "Oracle Gibbs rows: WIS and Kernel-WIS both within 0.01",
+            gibbs["oracle"],
+            _within(0.01),
+            0.90,
+        ),
+        _counted(
+            "Non-oracle within 0.02",
+            "Non-oracle Gibbs rows: WIS and Kernel-WIS both within 0.02",
+            gibbs["non-oracle"],
+            _within(0.02),
+            0.85,
+        ),
+        _counted(
+            "Same winner",
+            "Non-oracle Gibbs rows with a significant published difference: the same winner",
+            clear,
+            same_winner,
+            0.85,
+        ),
+        _counted(
+            "Continuous within 0.02", "Continuous rewards, Gibbs rows: both within 0.02", own, _within(0.02)
+        ),
+        _counted(
+            "Trained within 0.02", "Trained policies, all settings: both within 0.02", learnt, _within(0.02)
+        ),
+        _counted(
+            "Trained, same winner",
+            "Trained policies with a significant published difference: the same winner",
+            clear_learnt,
+            same_winner,
         ),
     ]
 
@@ -88,20 +130,37 @@ def incomplete(results: Results) -> list[str]:
     ]
 
 
-def _counted(short: str, name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan) -> Check:
+def _counted(
+    short: str, name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan
+) -> Check:
     both = [row for row in rows if row.ours is not None]
     agreeing = sum(agrees(row) for row in both)
-    return Check(short=short, name=name, agreeing=agreeing, of=len(both), goal=goal, missing=len(rows) - len(both))
+    return Check(
+        short=short, name=name, agreeing=agreeing, of=len(both), goal=goal, missing=len(rows) - len(both)
+    )
 
 
 def _totals(rows: dict[str, tuple[Bucket, ...]]) -> Check:
-    """Experiments per dataset and setting, over all policies and buckets, those included that only we have."""
-    pairs = [_total(found, dataset) for found in rows.values() for dataset in dict.fromkeys(row.dataset for row in found)]
+    """Experiments per dataset and setting, over all policies and buckets, those included that only
+    we have.
+    """
+    pairs = [
+        _total(found, dataset)
+        for found in rows.values()
+        for dataset in dict.fromkeys(row.dataset for row in found)
+    ]
     published = [(ours, paper) for ours, paper in pairs if paper]
     compared = [(ours, paper) for ours, paper in published if ours]
     agreeing = sum(ours == paper for ours, paper in compared)
     name = "Total N of every dataset and setting is the published one"
-    return Check(short="Totals", name=name, agreeing=agreeing, of=len(compared), goal=1.0, missing=len(published) - len(compared))
+    return Check(
+        short="Totals",
+        name=name,
+        agreeing=agreeing,
+        of=len(compared),
+        goal=1.0,
+        missing=len(published) - len(compared),
+    )
 
 
 def _total(rows: Iterable[Bucket], dataset: str) -> tuple[int, int]:
@@ -117,7 +176,10 @@ def _within(tolerance: float) -> Callable[[Bucket], bool]:
     def agrees(row: Bucket) -> bool:
         if row.ours is None or row.paper is None:
             return False
-        gaps = (_gap(row.ours.wis.mean, row.paper.wis.mean), _gap(row.ours.kernel.mean, row.paper.kernel.mean))
+        gaps = (
+            _gap(row.ours.wis.mean, row.paper.wis.mean),
+            _gap(row.ours.kernel.mean, row.paper.kernel.mean),
+        )
         return max(gaps) <= tolerance + 1e-9
 
     return agrees

@@ -1,13 +1,14 @@
-"""Results as compact files that can be committed: compressed CSV, one line per cell and estimator, and a manifest.
+"""Results as compact files that can be committed: compressed CSV, one line per cell and estimator, and a
+manifest.
 
 ::
 
-    manifest.json                  command and version that made them, design, failures, timings
-    cells.csv.gz                   one line per cell: policies, bucket, truths, bandwidths
-    estimates-<setting>.csv.gz     one line per cell and estimator: errors against both truths, coverage counts
-    intervals.csv.gz               one line per cell, estimator and method of a pipeline's interval: coverage counts, widths
-    measures.csv.gz                one line per cell and measure
-    curves.json.gz                 curves of training, continuous rewards, sample pictures
+    manifest.json                  command and version that made them, design, failures, timings cells.csv.gz
+    one line per cell: policies, bucket, truths, bandwidths estimates-<setting>.csv.gz     one line per cell
+    and estimator: errors against both truths, coverage counts intervals.csv.gz               one line per
+    cell, estimator and method of a pipeline's interval: coverage counts, widths measures.csv.gz
+    one line per cell and measure curves.json.gz                 curves of training, continuous rewards,
+    sample pictures
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def load(path: Path | str) -> Results:
 def merge(parts: Sequence[Results]) -> Results:
     """Results of several stores as one; where they hold the same dataset and setting, the later store counts.
 
-    Their designs must agree in all but how continuous rewards are read; that of the last part with continuous results is kept.
+    Their designs must agree in all but how continuous rewards are read; that of the last part with continuous
+    results is kept.
     """
     whole = parts[0]
     for part in parts[1:]:
@@ -90,7 +92,10 @@ def _joined(first: Results, second: Results) -> Results:
         outcomes=_merged(first.outcomes, second.outcomes, kept),
         bandwidths=_merged(first.bandwidths, second.bandwidths, kept),
         curves=dict(first.curves) | dict(second.curves),
-        timings=(*(timing for timing in first.timings if (timing.dataset, timing.setting) not in places), *second.timings),
+        timings=(
+            *(timing for timing in first.timings if (timing.dataset, timing.setting) not in places),
+            *second.timings,
+        ),
         failures=(*first.failures, *second.failures),
         intervals=_merged(first.intervals, second.intervals, kept),
         measures=_merged(first.measures, second.measures, kept),
@@ -103,7 +108,11 @@ def _merged(
 ) -> dict[Name, dict[str, Kept]]:
     """By name, what the first part has of the cells kept, and all of the second."""
     named = dict.fromkeys([*first, *second])
-    return {name: {key: one for key, one in first.get(name, {}).items() if key in keys} | dict(second.get(name, {})) for name in named}
+    return {
+        name: {key: one for key, one in first.get(name, {}).items() if key in keys}
+        | dict(second.get(name, {}))
+        for name in named
+    }
 
 
 def write(results: Results, folder: Path | str) -> Path:
@@ -114,11 +123,17 @@ def write(results: Results, folder: Path | str) -> Path:
         old.unlink()
     settings = list(dict.fromkeys(facts.setting for facts in results.cells.values()))
     number = {key: place for place, key in enumerate(results.cells)}
-    write_csv(target / "cells.csv.gz", (*_FACTS,), (asdict(facts).values() for facts in results.cells.values()))
+    write_csv(
+        target / "cells.csv.gz", (*_FACTS,), (asdict(facts).values() for facts in results.cells.values())
+    )
     write_csv(target / "bandwidths.csv.gz", ("cell", "kind", *_BANDWIDTH), _bandwidth_lines(results, number))
     for setting in settings:
         lines = _estimate_lines(results, setting, number)
-        write_csv(target / f"estimates-{setting}.csv.gz", ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS), lines)
+        write_csv(
+            target / f"estimates-{setting}.csv.gz",
+            ("cell", "estimator", *_NUMBERS, "kernel_average", *_COUNTS),
+            lines,
+        )
     widths = [f"width_{level:g}" for level in LEVELS]
     write_csv(
         target / "intervals.csv.gz",
@@ -181,7 +196,13 @@ def _estimate_lines(results: Results, setting: str, number: Mapping[str, int]) -
                 one = found[key]
                 counts = (*both(one.influence), *both(one.bootstrap))
                 numbers = [short(getattr(one, name)) for name in _NUMBERS]
-                yield [place, estimator, *numbers, "" if one.kernel_average is None else short(one.kernel_average), *counts]
+                yield [
+                    place,
+                    estimator,
+                    *numbers,
+                    "" if one.kernel_average is None else short(one.kernel_average),
+                    *counts,
+                ]
 
 
 def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[list[object]]:
@@ -194,12 +215,19 @@ def _bandwidth_lines(results: Results, number: Mapping[str, int]) -> Iterator[li
 
 def _facts(row: Record) -> CellFacts:
     whole, real = {"n_train", "n_test"}, {"difference", "truth_published", "truth_expected"}
-    values = {name: int(row[name]) if name in whole else float(row[name]) if name in real else row[name] for name in _FACTS}
+    values = {
+        name: int(row[name]) if name in whole else float(row[name]) if name in real else row[name]
+        for name in _FACTS
+    }
     return CellFacts(**{**values, "published": row["published"] == "True" or row["published"] == "1"})  # type: ignore[arg-type]
 
 
 def _outcome(row: Record) -> Outcome:
-    bootstrap = Covered(unpacked(row["bootstrap_published"]), unpacked(row["bootstrap_expected"])) if row["bootstrap_published"] else None
+    bootstrap = (
+        Covered(unpacked(row["bootstrap_published"]), unpacked(row["bootstrap_expected"]))
+        if row["bootstrap_published"]
+        else None
+    )
     return Outcome(
         value=float(row["value"]),
         std_error=float(row["std_error"]),
@@ -213,11 +241,17 @@ def _outcome(row: Record) -> Outcome:
 
 def _chosen(row: Record) -> ChosenBandwidth:
     return ChosenBandwidth(
-        mean=float(row["mean"]), std=float(row["std"]), features=int(row["features"]), evaluations=int(row["evaluations"])
+        mean=float(row["mean"]),
+        std=float(row["std"]),
+        features=int(row["features"]),
+        evaluations=int(row["evaluations"]),
     )
 
 
 def _curves(path: Path) -> dict[tuple[str, str], Floats]:
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         stored = json.load(stream)
-    return {(key.split("/", 1)[0], key.split("/", 1)[1]): np.array(values, dtype=np.float64) for key, values in stored.items()}
+    return {
+        (key.split("/", 1)[0], key.split("/", 1)[1]): np.array(values, dtype=np.float64)
+        for key, values in stored.items()
+    }

@@ -1,6 +1,7 @@
 """What the paper says of its datasets, and what their files must hold.
 
-The faulty-action sets are those of the paper's dataset table, the rest is what OpenML holds; where the two differ, ``notes`` says so.
+The faulty-action sets are those of the paper's dataset table, the rest is what OpenML holds; where the two
+differ, ``notes`` says so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class DatasetSpec:
     class_counts
         Rows of each class, classes in the order of their names as text.
     class_names_known
-        False if the names of the classes are reconstructed, so that only the multiset of ``class_counts`` can be checked.
+        False if the names of the classes are reconstructed, so that only the multiset of ``class_counts`` can
+        be checked.
     sha256
         Of the Parquet file known to hold it.
     paper_rows, paper_state_dim
@@ -50,7 +52,9 @@ class DatasetSpec:
 
 
 def _sets(text: str) -> FaultySets:
-    return tuple(tuple(int(action) for action in part.split(",") if action.strip()) for part in text.split(";"))
+    return tuple(
+        tuple(int(action) for action in part.split(",") if action.strip()) for part in text.split(";")
+    )
 
 
 _UP_TO_5 = _sets(";0;1;0,1;0,1,2;0,1,2,3;0,1,2,3,4")
@@ -71,7 +75,11 @@ _SPECS = (
         paper_rows=1754,
         paper_state_dim="279",
         notes=(
-            "arrhythmia has 452 rows on OpenML and 1,754 in the paper; its class shares fit the published counts, its errors cannot match",
+            (
+                "arrhythmia has 452 rows on OpenML and 1,754 in the paper; its class shares fit the "
+                "published "
+                "counts, its errors cannot match"
+            ),
         ),
     ),
     DatasetSpec(
@@ -98,7 +106,13 @@ _SPECS = (
         sha256="ad3acbec9ffba085fe75759fe1098f61e80d301fb2eafc9cb4a9704390efe705",
         paper_rows=571,
         paper_state_dim="1,300",
-        notes=("the class codes of micro-mass are reconstructed where its Parquet file is used; another coding permutes class names",),
+        notes=(
+            (
+                "the class codes of micro-mass are reconstructed where its Parquet file is used; another "
+                "coding "
+                "permutes class names"
+            ),
+        ),
     ),
     DatasetSpec(
         name="optdigits",
@@ -124,7 +138,12 @@ _SPECS = (
         sha256=_OPTDIGITS_SHA256,
         paper_rows=5620,
         paper_state_dim="64",
-        notes=("optdigitsDist is optdigits with continuous rewards from the latent space of a variational autoencoder",),
+        notes=(
+            (
+                "optdigitsDist is optdigits with continuous rewards from the latent space of a variational "
+                "autoencoder"
+            ),
+        ),
     ),
     DatasetSpec(
         name="yeast",
@@ -215,7 +234,26 @@ _SPECS = (
         rows=28056,
         features=6,
         columns=40,
-        class_counts=(2796, 1433, 2854, 2166, 471, 198, 4553, 1712, 78, 683, 592, 390, 1985, 4194, 81, 3597, 246, 27),
+        class_counts=(
+            2796,
+            1433,
+            2854,
+            2166,
+            471,
+            198,
+            4553,
+            1712,
+            78,
+            683,
+            592,
+            390,
+            1985,
+            4194,
+            81,
+            3597,
+            246,
+            27,
+        ),
         faulty=_UP_TO_6,
         sha256="b81098f2ec73feb148a896feee0b31ba0c325508637c1d034628dfb5fce85954",
         paper_rows=28056,
@@ -230,7 +268,13 @@ _SPECS = (
         columns=64,
         class_counts=(178, 182, 177, 183, 181, 182, 181, 179, 174, 180),
         faulty=_UP_TO_5,
-        notes=("digits is the test part of optdigits, bundled with scikit-learn; the paper has no results for it",),
+        notes=(
+            (
+                "digits is the test part of optdigits, bundled with scikit-learn; the paper has no results "
+                "for "
+                "it"
+            ),
+        ),
     ),
 )
 
@@ -241,14 +285,17 @@ PAPER_DATASETS = tuple(spec.name for spec in _SPECS if spec.paper_rows is not No
 def spec_of(name: str) -> DatasetSpec:
     """Look a dataset of the paper up by name."""
     if name not in SPECS:
-        raise InputError(f"`dataset` must be one of {', '.join(SPECS)} or a table with a label column, got {name!r}")
+        raise InputError(
+            f"`dataset` must be one of {', '.join(SPECS)} or a table with a label column, got {name!r}"
+        )
     return SPECS[name]
 
 
 def default_faulty(n_actions: int) -> FaultySets:
     """Faulty-action sets for a dataset of one's own.
 
-    By the paper's rule sets of up to 5 actions, 6 from 16 classes on; and always at least two actions that no policy gets wrong.
+    By the paper's rule sets of up to 5 actions, 6 from 16 classes on; and always at least two actions that no
+    policy gets wrong.
     """
     longest = max(0, min(5 if n_actions <= 15 else 6, n_actions - 2))
     singles: FaultySets = ((), (0,), (1,)) if n_actions > 2 else ((), (0,))

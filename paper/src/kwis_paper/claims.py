@@ -25,7 +25,10 @@ CLAIMS = (
     Claim(
         key="oracle-same",
         section="1.4, 6",
-        words="Under oracle behaviour policies the two perform statistically identically in the majority of cases.",
+        words=(
+            "Under oracle behaviour policies the two perform statistically identically in the majority of "
+            "cases."
+        ),
         look=find.mostly_equal,
     ),
     Claim(
@@ -49,16 +52,26 @@ CLAIMS = (
     Claim(
         key="oracle-margin",
         section="3.2.3, 6",
-        words="WIS only marginally outperforms Kernel-WIS, Kernel-WIS can drastically outperform WIS (oracle).",
+        words=(
+            "WIS only marginally outperforms Kernel-WIS, Kernel-WIS can drastically outperform WIS (oracle)."
+        ),
         look=find.margins("oracle"),
     ),
     Claim(
         key="oracle-trend",
         section="3.2.3",
-        words="The share of rows won has a non-linear relation to sample size or a noisy linear one to action dimension.",
+        words=(
+            "The share of rows won has a non-linear relation to sample size or a noisy linear one to "
+            "action dimension."
+        ),
         look=find.trend,
     ),
-    Claim(key="bounded", section="3.2.2", words="The predictions of Kernel-WIS stay bounded where those of VIS do not.", look=find.bounded),
+    Claim(
+        key="bounded",
+        section="3.2.2",
+        words="The predictions of Kernel-WIS stay bounded where those of VIS do not.",
+        look=find.bounded,
+    ),
     Claim(
         key="overall-non-oracle",
         section="3.2.2",
@@ -80,7 +93,9 @@ CLAIMS = (
     Claim(
         key="non-oracle-better",
         section="1.4, 3.2.4, 6",
-        words="Under non-oracle behaviour policies Kernel-WIS is significantly better in the majority of cases.",
+        words=(
+            "Under non-oracle behaviour policies Kernel-WIS is significantly better in the majority of cases."
+        ),
         look=find.mostly_better,
     ),
     Claim(
@@ -104,7 +119,10 @@ CLAIMS = (
     Claim(
         key="optdigits",
         section="5.1",
-        words="Optdigits is the exception on which Kernel-WIS is not better under non-oracle behaviour policies.",
+        words=(
+            "Optdigits is the exception on which Kernel-WIS is not better under non-oracle behaviour "
+            "policies."
+        ),
         look=find.optdigits,
     ),
     Claim(
@@ -128,19 +146,27 @@ CLAIMS = (
     Claim(
         key="unique-spread",
         section="3.2.6",
-        words="The bandwidths of different features vary considerably, and the average kernel value is smaller than with a shared one.",
+        words=(
+            "The bandwidths of different features vary considerably, and the average kernel value is "
+            "smaller than with a shared one."
+        ),
         look=others.kernel_values,
     ),
     Claim(
         key="learnt-uniform",
         section="3.2.7",
-        words="With learnt logging policies Kernel-WIS “uniformly outperforms” WIS in aggregation, non-oracle.",
+        words=(
+            "With learnt logging policies Kernel-WIS “uniformly outperforms” WIS in aggregation, non-oracle."
+        ),
         look=find.uniform,
     ),
     Claim(
         key="learnt-oracle",
         section="3.2.7",
-        words="With learnt logging policies the worst and the best case are better than with Gibbs ones, oracle.",
+        words=(
+            "With learnt logging policies the worst and the best case are better than with Gibbs ones, "
+            "oracle."
+        ),
         look=find.learnt_oracle,
     ),
     Claim(
@@ -149,7 +175,22 @@ CLAIMS = (
         words="On optdigits the linear classifier reaches 0.97, and epochs 6 and 46 are used.",
         look=others.epochs,
     ),
-    Claim(key="vae", section="C", words="Both parts of the autoencoder's loss settle away from 0.", look=others.autoencoder),
-    Claim(key="always", section="5.1, 6", words="Kernel-WIS should arguably always be preferred.", look=find.always),
-    Claim(key="cost", section="3.1.3", words="The experiments of a larger dataset took up to 24 hours.", look=others.cost),
+    Claim(
+        key="vae",
+        section="C",
+        words="Both parts of the autoencoder's loss settle away from 0.",
+        look=others.autoencoder,
+    ),
+    Claim(
+        key="always",
+        section="5.1, 6",
+        words="Kernel-WIS should arguably always be preferred.",
+        look=find.always,
+    ),
+    Claim(
+        key="cost",
+        section="3.1.3",
+        words="The experiments of a larger dataset took up to 24 hours.",
+        look=others.cost,
+    ),
 )

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 STORE = Path("kwis-paper.sqlite")
 RESULTS = Path("results")
 
-app = typer.Typer(help="Reproduce the paper: run its experiments, then make its tables, figures and page.", no_args_is_help=True)
+app = typer.Typer(
+    help="Reproduce the paper: run its experiments, then make its tables, figures and page.",
+    no_args_is_help=True,
+)
 
 Datasets = Annotated[
     list[str] | None,
@@ -27,7 +30,10 @@ Datasets = Annotated[
         "-d",
         metavar="NAME",
         show_default=False,
-        help="A dataset of the paper, digits, or the path of a table with --label. Repeat for several. Default: all of the paper.",
+        help=(
+            "A dataset of the paper, digits, or the path of a table with --label. Repeat for several. "
+            "Default: all of the paper."
+        ),
     ),
 ]
 Settings = Annotated[
@@ -36,13 +42,27 @@ Settings = Annotated[
         "--setting",
         metavar="SETTING",
         show_default=False,
-        help="oracle, non-oracle, continuous, learnt-oracle, learnt-non-oracle; or, past the paper, deterministic, neural, fitted, "
-        "rounded, stale, tempered, dropped-covariate, kernels. Repeat for several. Default: all of the paper.",
+        help="oracle, non-oracle, continuous, learnt-oracle, learnt-non-oracle; or, past the paper, "
+        "deterministic, neural, fitted, "
+        "rounded, stale, tempered, dropped-covariate, kernels. Repeat for several. Default: all of the "
+        "paper.",
     ),
 ]
-StorePath = Annotated[Path, typer.Option("--store", metavar="PATH", help="File that keeps the results; a run resumes from it.")]
-Label = Annotated[str | None, typer.Option("--label", metavar="COLUMN", show_default=False, help="Class column of a table of one's own.")]
-LeftOut = Annotated[bool, typer.Option("--left-out", help="Also the non-oracle experiments of letter and kropt, which the paper left out.")]
+StorePath = Annotated[
+    Path, typer.Option("--store", metavar="PATH", help="File that keeps the results; a run resumes from it.")
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label", metavar="COLUMN", show_default=False, help="Class column of a table of one's own."
+    ),
+]
+LeftOut = Annotated[
+    bool,
+    typer.Option(
+        "--left-out", help="Also the non-oracle experiments of letter and kropt, which the paper left out."
+    ),
+]
 Source = Annotated[
     Path | None,
     typer.Option(
@@ -58,17 +78,33 @@ Source = Annotated[
 def run(
     dataset: Datasets = None,
     setting: Settings = None,
-    bootstrap: Annotated[int, typer.Option("--bootstrap", metavar="N", min=0, help="Resamples of bootstrap intervals; 0 for none.")] = 0,
+    bootstrap: Annotated[
+        int,
+        typer.Option("--bootstrap", metavar="N", min=0, help="Resamples of bootstrap intervals; 0 for none."),
+    ] = 0,
     per_feature: Annotated[
         str | None,
-        typer.Option("--per-feature", metavar="warm|plain", show_default=False, help="Per-feature bandwidths instead of shared ones."),
+        typer.Option(
+            "--per-feature",
+            metavar="warm|plain",
+            show_default=False,
+            help="Per-feature bandwidths instead of shared ones.",
+        ),
     ] = None,
     sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=0, help="Experiments per row for --per-feature plain; 0 for all.")
+        int,
+        typer.Option(
+            "--sample", metavar="N", min=0, help="Experiments per row for --per-feature plain; 0 for all."
+        ),
     ] = 20,
     estimator: Annotated[
         list[str] | None,
-        typer.Option("--estimator", metavar="MODULE:NAME", show_default=False, help="An estimator of one's own, as a further column."),
+        typer.Option(
+            "--estimator",
+            metavar="MODULE:NAME",
+            show_default=False,
+            help="An estimator of one's own, as a further column.",
+        ),
     ] = None,
     pipelines: Annotated[
         str | None,
@@ -76,17 +112,28 @@ def run(
             "--pipelines",
             metavar="PARTS",
             show_default=False,
-            help="Then also repair, reward models and recommendation (main), parts of the repair (ablation), other bandwidths "
-            "(bandwidths), an average over them (averages), bounds for any sample size (bounds), other kernels (kernels), separated by "
+            help="Then also repair, reward models and recommendation (main), parts of the repair (ablation), "
+            "other bandwidths "
+            "(bandwidths), an average over them (averages), bounds for any sample size (bounds), other "
+            "kernels (kernels), separated by "
             "commas; or all.",
         ),
     ] = None,
     pairs: Annotated[
-        int, typer.Option("--pairs", metavar="N", min=0, help="Pairs of logging and behaviour policy per dataset and setting; 0 for all.")
+        int,
+        typer.Option(
+            "--pairs",
+            metavar="N",
+            min=0,
+            help="Pairs of logging and behaviour policy per dataset and setting; 0 for all.",
+        ),
     ] = 0,
     label: Label = None,
     left_out: LeftOut = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, show_default=False, help="Threads. Default: all cores.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, show_default=False, help="Threads. Default: all cores."),
+    ] = None,
     store: StorePath = STORE,
 ) -> None:
     """Run experiments that have no results yet; started again, it goes on where it was.
@@ -96,10 +143,23 @@ def run(
     with clear_errors():
         parts = parts_of(pipelines)
         task = replace(
-            task_of(dataset, setting, label, left_out, bootstrap, kind_of(per_feature), sample, estimator or [], jobs), pairs=pairs
+            task_of(
+                dataset,
+                setting,
+                label,
+                left_out,
+                bootstrap,
+                kind_of(per_feature),
+                sample,
+                estimator or [],
+                jobs,
+            ),
+            pairs=pairs,
         )
         summary = _run(task, parts, store)
-    counts = f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
+    counts = (
+        f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
+    )
     print(f"{counts}; {summary.seconds:.1f} s; {store}")
     if summary.failed:
         say(f"error: {summary.failed} experiments failed; kwis paper status --store {store} says why")
@@ -108,7 +168,11 @@ def run(
 
 @app.command()
 def status(
-    dataset: Datasets = None, setting: Settings = None, label: Label = None, left_out: LeftOut = False, store: StorePath = STORE
+    dataset: Datasets = None,
+    setting: Settings = None,
+    label: Label = None,
+    left_out: LeftOut = False,
+    store: StorePath = STORE,
 ) -> None:
     """Say how far a run has come. Exits with 1 if any experiment failed."""
     with clear_errors():
@@ -120,7 +184,9 @@ def status(
 @app.command()
 def tables(
     source: Source = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path("paper-tables"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path(
+        "paper-tables"
+    ),
     format: Annotated[  # noqa: A002 - the name of the option
         str, typer.Option("--format", metavar="csv,md,tex", help="Formats, separated by commas.")
     ] = "csv,md,tex",
@@ -143,7 +209,9 @@ def tables(
 @app.command()
 def figures(
     source: Source = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path("paper-figures"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path(
+        "paper-figures"
+    ),
 ) -> None:
     """Write every figure as SVG, drawn from stored results only."""
     with clear_errors():
@@ -155,17 +223,26 @@ def figures(
         written = write_all(made, out)
     for figure in made:
         if not figure.panels:
-            say(f"warning: no results for the figure {figure.key}: {figure.notes[-1] if figure.notes else ''}")
+            say(
+                f"warning: no results for the figure {figure.key}: {figure.notes[-1] if figure.notes else ''}"
+            )
     print(f"{len(written)} files in {out}")
 
 
 @app.command()
 def report(
     source: Source = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page, one self-contained HTML file.")] = Path("paper.html"),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The page, one self-contained HTML file.")
+    ] = Path("paper.html"),
     expected: Annotated[
         Path | None,
-        typer.Option("--expected", metavar="FILE", show_default=False, help="Also the short text on the expected truth, as Markdown."),
+        typer.Option(
+            "--expected",
+            metavar="FILE",
+            show_default=False,
+            help="Also the short text on the expected truth, as Markdown.",
+        ),
     ] = None,
 ) -> None:
     """Write the page with every table and figure, and a summary of how far they agree with the paper."""
@@ -184,10 +261,15 @@ def report(
 def beyond(
     source: Source = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", show_default=False, help="Also the whole story, as Markdown.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", show_default=False, help="Also the whole story, as Markdown."
+        ),
     ] = None,
 ) -> None:
-    """Say what was aimed for past the paper and what the stored results show. Exits with 1 if a goal was missed, not for a question."""
+    """Say what was aimed for past the paper and what the stored results show. Exits with 1 if a goal was
+    missed, not for a question.
+    """
     with clear_errors():
         from kwis_paper.beyond.checks import REPORTED, goals
         from kwis_paper.beyond.page import as_page
@@ -212,13 +294,22 @@ def export(
             "--store",
             metavar="PATH",
             show_default=False,
-            help=f"A store; repeat for several, where later ones replace earlier datasets and settings. Default: {STORE}.",
+            help=(
+                f"A store; repeat for several, where later ones replace earlier datasets and settings. "
+                f"Default: {STORE}."
+            ),
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = RESULTS,
-    made_by: Annotated[str, typer.Option("--made-by", metavar="COMMAND", help="Command that made the store.")] = "kwis paper run",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")
+    ] = RESULTS,
+    made_by: Annotated[
+        str, typer.Option("--made-by", metavar="COMMAND", help="Command that made the store.")
+    ] = "kwis paper run",
 ) -> None:
-    """Write compact results, fit to be committed, from which tables, figures and page can be made without the store."""
+    """Write compact results, fit to be committed, from which tables, figures and page can be made without the
+    store.
+    """
     with clear_errors():
         from importlib import metadata
 
@@ -227,7 +318,9 @@ def export(
         from kwis_paper.results import Provenance
 
         results = archive.merge([read_store(path) for path in store or [STORE]])
-        archive.write(replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out)
+        archive.write(
+            replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out
+        )
     size = sum(path.stat().st_size for path in out.iterdir() if path.is_file())
     print(f"{len(results.cells):,} experiments in {out}, {size / 1e6:.1f} MB")
 
@@ -275,5 +368,7 @@ def _results(source: Path | None) -> Results:
 
     chosen = source or next((path for path in (STORE, RESULTS) if path.exists()), None)
     if chosen is None:
-        raise InputError(f"`from` must name a store or a folder of results, as there is neither {STORE} nor {RESULTS} here")
+        raise InputError(
+            f"`from` must name a store or a folder of results, as there is neither {STORE} nor {RESULTS} here"
+        )
     return archive.load(chosen)

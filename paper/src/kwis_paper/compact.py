@@ -1,4 +1,6 @@
-"""Compressed CSV that is the same bytes for the same results, and the lines of intervals and measures in it."""
+"""Compressed CSV that is the same bytes for the same results, and the lines of intervals and
+measures in it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def read_intervals(path: Path, keys: Sequence[str]) -> dict[tuple[str, str], dic
     for row in read_csv(path) if path.is_file() else ():  # results of the paper's estimators alone have none
         covered = Covered(unpacked(row["covered_published"]), unpacked(row["covered_expected"]))
         width = tuple(float(row[f"width_{level:g}"]) for level in LEVELS)
-        found.setdefault((row["estimator"], row["method"]), {})[keys[int(row["cell"])]] = Spanned(covered, width)
+        found.setdefault((row["estimator"], row["method"]), {})[keys[int(row["cell"])]] = Spanned(
+            covered, width
+        )
     return found
 
 
@@ -49,7 +53,9 @@ def read_measures(path: Path, keys: Sequence[str]) -> dict[str, dict[str, Measur
 
 
 def both(covered: Covered | None) -> tuple[str, str]:
-    """Counts of both truths; a digit or more per level, separated where there may be more than nine test sets."""
+    """Counts of both truths; a digit or more per level, separated where there may be more than nine test
+    sets.
+    """
     return ("", "") if covered is None else (packed(covered.published), packed(covered.expected))
 
 

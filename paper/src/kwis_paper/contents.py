@@ -31,14 +31,18 @@ FIGURES = {
     "fig:optdigit_data_examps": "Digit samples",
     "fig:kwis_optim_unique_bw_mean_ovr_std_oracle": "Spread of per-feature bandwidths",
     "fig:mean_mean_dist_by_ds_oracle": "Average kernel value",
-    "fig:summary_performance_cont_policy": "Kernel-WIS against WIS by action dimension, learnt logging policies",
+    "fig:summary_performance_cont_policy": (
+        "Kernel-WIS against WIS by action dimension, learnt logging policies"
+    ),
     "fig:vae_training_metrics": "Training of the autoencoder (appendix C)",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A table or figure of the paper and the keys of ours that reproduce it; ``empty`` if all of ours lack results."""
+    """A table or figure of the paper and the keys of ours that reproduce it; ``empty`` if all of ours lack
+    results.
+    """
 
     name: str
     title: str
@@ -53,9 +57,15 @@ def contents(tables: Iterable[Table], figures: Iterable[Figure]) -> list[Item]:
     for number, (label, title) in enumerate(TABLES.items(), start=1):
         mine = [table for table in made if table.label == label]
         empty = not any(line.entries for table in mine for line in table.lines)
-        listed.append(Item(name=f"Table {number}", title=title, keys=tuple(table.key for table in mine), empty=empty))
+        listed.append(
+            Item(name=f"Table {number}", title=title, keys=tuple(table.key for table in mine), empty=empty)
+        )
     for number, (label, title) in enumerate(FIGURES.items(), start=1):
         shown = [figure for figure in drawn if figure.label == label]
         empty = not any(figure.panels for figure in shown)
-        listed.append(Item(name=f"Figure {number}", title=title, keys=tuple(figure.key for figure in shown), empty=empty))
+        listed.append(
+            Item(
+                name=f"Figure {number}", title=title, keys=tuple(figure.key for figure in shown), empty=empty
+            )
+        )
     return listed

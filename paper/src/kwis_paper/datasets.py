@@ -1,7 +1,8 @@
 """The datasets of the paper, and one's own: contexts ready for kernels and a class label per row.
 
-A dataset is looked for in the folder named by ``KWIS_DATA`` (Parquet files, checksums verified), else fetched from OpenML through
-scikit-learn, whose cache keeps it. ``digits`` needs neither. Shape and class counts are verified whatever the source.
+A dataset is looked for in the folder named by ``KWIS_DATA`` (Parquet files, checksums verified), else fetched
+from OpenML through scikit-learn, whose cache keeps it. ``digits`` needs neither. Shape and class counts are
+verified whatever the source.
 """
 
 from __future__ import annotations
@@ -86,9 +87,14 @@ def verify(spec: DatasetSpec, table: Table) -> None:
     """Refuse a table whose shape or class counts are not those of the dataset."""
     shape = (len(table.label), len(table.features))
     if shape != (spec.rows, spec.features):
-        raise InputError(f"`{spec.name}` must have {spec.rows} rows and {spec.features} features, got {shape[0]} and {shape[1]}")
+        raise InputError(
+            f"`{spec.name}` must have {spec.rows} rows and {spec.features} features, got {shape[0]} and "
+            f"{shape[1]}"
+        )
     counts = tuple(int(count) for count in np.bincount(label_codes(table.label)[0]))
-    same = counts == spec.class_counts if spec.class_names_known else sorted(counts) == sorted(spec.class_counts)
+    same = (
+        counts == spec.class_counts if spec.class_names_known else sorted(counts) == sorted(spec.class_counts)
+    )
     if not same:
         raise InputError(f"`{spec.name}` must have the class counts {spec.class_counts}, got {counts}")
 

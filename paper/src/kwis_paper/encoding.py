@@ -1,4 +1,6 @@
-"""From a table of features to contexts: one-hot levels, missing as a level, every column standardised over all rows."""
+"""From a table of features to contexts: one-hot levels, missing as a level, every column standardised over
+all rows.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,8 @@ class Table:
 def encode(features: Sequence[Feature]) -> Floats:
     """Contexts (n, d), each column of mean 0 and variance 1 over all rows.
 
-    A categorical feature becomes one column per level, or a single one if it has two levels (or one); a missing number becomes
-    the median of its column. Constant columns become 0.
+    A categorical feature becomes one column per level, or a single one if it has two levels (or one); a
+    missing number becomes the median of its column. Constant columns become 0.
     """
     raw = np.concatenate([_columns(feature) for feature in features], axis=1)
     centred = raw - raw.mean(axis=0)

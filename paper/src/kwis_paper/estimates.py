@@ -1,7 +1,7 @@
 """Every estimator on all test sets of an experiment at once.
 
-The test sets share their contexts, so one product with the kernel serves them all. The numbers are those of the public estimators,
-which a test compares one by one.
+The test sets share their contexts, so one product with the kernel serves them all. The numbers are those of
+the public estimators, which a test compares one by one.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ class Influenced:
     normalised, shifted
         Whether the estimate divides by their sum, and whether something was added to it.
     isolation
-        ``(test_sets,)`` share of a row in the weight around it, on average over rows with a weight; None without neighbours.
+        ``(test_sets,)`` share of a row in the weight around it, on average over rows with a weight; None
+        without neighbours.
     refits
-        ``(parts, test_sets)`` values by each refit of the repair that the weights come from; None without one.
+        ``(parts, test_sets)`` values by each refit of the repair that the weights come from; None without
+        one.
     """
 
     value: Floats
@@ -73,7 +75,9 @@ class Influenced:
 
     def plus(self, other: Influenced) -> Influenced:
         """The sum of two estimates, with the weights of the other."""
-        return replace(other, value=self.value + other.value, influence=self.influence + other.influence, shifted=True)
+        return replace(
+            other, value=self.value + other.value, influence=self.influence + other.influence, shifted=True
+        )
 
 
 def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, TestSetEstimates]:
@@ -89,29 +93,39 @@ def plain_estimates(experiment: Experiment, states: LocalSums) -> Mapping[str, T
     }
 
 
-def local_estimates(weight: Floats, reward: Floats, sums: LocalSums) -> tuple[TestSetEstimates, TestSetEstimates]:
-    """Estimates with weights divided by their local mean: plain and normalised; State-WIS and Kernel-WIS, depending on the sums."""
+def local_estimates(
+    weight: Floats, reward: Floats, sums: LocalSums
+) -> tuple[TestSetEstimates, TestSetEstimates]:
+    """Estimates with weights divided by their local mean: plain and normalised; State-WIS and Kernel-WIS,
+    depending on the sums.
+    """
     plain, normalised = local_of(weight, [reward], sums)[0]
     return plain.estimates, normalised.estimates
 
 
-def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list[tuple[Influenced, Influenced]]:
+def local_of(
+    weight: Floats, rewards: Sequence[Floats], sums: LocalSums
+) -> list[tuple[Influenced, Influenced]]:
     """Plain and normalised local estimates of several rewards ``(n, test_sets)`` under the same weights.
 
-    With ``G = K 1``, ``M = K w`` and ``t = w G / M``, the plain influence is ``r t - J - w K(r t / M) + K(r t / G)``; the normalised one
-    has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``. Products are linear in ``r``, so two per reward and two for
-    the normaliser serve all.
+    With ``G = K 1``, ``M = K w`` and ``t = w G / M``, the plain influence is ``r t - J - w K(r t / M) + K(r t
+    / G)``; the normalised one has ``r - N`` for ``r``, no ``J``, and is divided by the mean of ``t``.
+    Products are linear in ``r``, so two per reward and two for the normaliser serve all.
     """
     n = weight.shape[0]
     around = sums(np.concatenate([np.ones((n, 1)), weight], axis=1))
     count, mass = around[:, :1], around[:, 1:]
     applied = safe_ratio(weight * count, np.broadcast_to(mass, weight.shape))
     terms = [*(reward * applied for reward in rewards), applied]
-    shares = [safe_ratio(term, np.broadcast_to(total, weight.shape)) for term in terms for total in (count, mass)]
+    shares = [
+        safe_ratio(term, np.broadcast_to(total, weight.shape)) for term in terms for total in (count, mass)
+    ]
     pulls = np.split(sums(np.concatenate(shares, axis=1)), 2 * len(terms), axis=1)
     reactions = [near - weight * far for near, far in zip(pulls[::2], pulls[1::2], strict=True)]
     average, load = float(np.mean(count)) / n, applied.mean(axis=0)
-    alone = safe_ratio(weight, np.broadcast_to(mass, weight.shape)).sum(axis=0) / np.count_nonzero(weight, axis=0)
+    alone = safe_ratio(weight, np.broadcast_to(mass, weight.shape)).sum(axis=0) / np.count_nonzero(
+        weight, axis=0
+    )
     found = []
     for earned, pull in zip(terms[:-1], reactions[:-1], strict=True):
         plain = earned.mean(axis=0)
@@ -119,8 +133,17 @@ def local_of(weight: Floats, rewards: Sequence[Floats], sums: LocalSums) -> list
         relative = (earned - ratio * applied + pull - ratio * reactions[-1]) / load
         found.append(
             (
-                Influenced(value=plain, influence=earned + pull - plain, applied=applied, kernel_average=average),
-                Influenced(value=ratio, influence=relative, applied=applied, normalised=True, kernel_average=average, isolation=alone),
+                Influenced(
+                    value=plain, influence=earned + pull - plain, applied=applied, kernel_average=average
+                ),
+                Influenced(
+                    value=ratio,
+                    influence=relative,
+                    applied=applied,
+                    normalised=True,
+                    kernel_average=average,
+                    isolation=alone,
+                ),
             )
         )
     return found

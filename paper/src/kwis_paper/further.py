@@ -1,8 +1,10 @@
-"""Settings past the paper, as policies that log, behave and are evaluated; small, so that all of them cost minutes.
+"""Settings past the paper, as policies that log, behave and are evaluated; small, so that all of them cost
+minutes.
 
 - ``deterministic``: evaluation policies that always take one action.
 - ``neural``: networks of one and two hidden layers log, behave and are evaluated.
-- ``fitted``, ``rounded``, ``stale``, ``tempered``, ``dropped-covariate``: wrong propensities that reveal no label, each to a few degrees.
+- ``fitted``, ``rounded``, ``stale``, ``tempered``, ``dropped-covariate``: wrong propensities that reveal no
+  label, each to a few degrees.
 - ``kernels``: a few experiments for every kernel.
 """
 
@@ -12,7 +14,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kwis_paper.catalogue import FaultySets
-from kwis_paper.policies import ASCENTS, TEMPERATURES, Classifier, Explorer, Gibbs, Greedy, Misreported, Policy
+from kwis_paper.policies import (
+    ASCENTS,
+    TEMPERATURES,
+    Classifier,
+    Explorer,
+    Gibbs,
+    Greedy,
+    Misreported,
+    Policy,
+)
 
 DEGREES: dict[str, tuple[float, ...]] = {
     "fitted": (0.0, 0.5, 0.9),
@@ -26,7 +37,11 @@ DEGREES: dict[str, tuple[float, ...]] = {
 MISREPORTS = tuple(DEGREES)
 FURTHER = ("deterministic", "neural", *MISREPORTS, "kernels")
 _EXPLORERS = tuple(Explorer(architecture, 0.3) for architecture in ("linear", "one-layer"))
-_NETWORKS = tuple(Classifier(architecture, stage) for architecture in ("one-layer", "two-layer") for stage in ("early", "late"))
+_NETWORKS = tuple(
+    Classifier(architecture, stage)
+    for architecture in ("one-layer", "two-layer")
+    for stage in ("early", "late")
+)
 _REACH = 2
 _COLD, _WARM = TEMPERATURES
 
@@ -44,7 +59,9 @@ def further_roles(faulty: FaultySets, setting: str) -> Iterator[Roles]:
     if setting == "deterministic":
         yield from _deterministic(faulty)
     elif setting == "neural":
-        yield from (Roles(one, target, other) for one in _NETWORKS for other in _NETWORKS for target in _NETWORKS)
+        yield from (
+            Roles(one, target, other) for one in _NETWORKS for other in _NETWORKS for target in _NETWORKS
+        )
     elif setting == "kernels":
         yield from _kernels(faulty)
     else:
@@ -55,7 +72,11 @@ def _deterministic(faulty: FaultySets) -> Iterator[Roles]:
     for actions in faulty:
         logging = Gibbs(actions, _WARM)
         for behaviour in (logging, Gibbs(actions, _COLD)):
-            yield from (Roles(logging, Greedy(other), behaviour) for other in faulty if abs(len(other) - len(actions)) <= _REACH)
+            yield from (
+                Roles(logging, Greedy(other), behaviour)
+                for other in faulty
+                if abs(len(other) - len(actions)) <= _REACH
+            )
 
 
 def _misreported(faulty: FaultySets, how: str) -> Iterator[Roles]:
@@ -74,7 +95,9 @@ def _kernels(faulty: FaultySets) -> Iterator[Roles]:
         for behaviour in (logging, Gibbs(actions, _COLD)):
             yield from (Roles(logging, target, behaviour) for target in _targets(faulty)[:2])
     for explorer in _EXPLORERS:
-        yield from (Roles(explorer, target, Misreported("tempered", 2.0, explorer)) for target in _targets(faulty)[:2])
+        yield from (
+            Roles(explorer, target, Misreported("tempered", 2.0, explorer)) for target in _targets(faulty)[:2]
+        )
 
 
 def _targets(faulty: FaultySets) -> tuple[Policy, ...]:

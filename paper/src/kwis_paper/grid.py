@@ -1,8 +1,9 @@
 """The experiments of the paper, one cell each, enumerated lazily.
 
-With ``F`` the faulty-action sets of a dataset and ``T`` the two temperatures: logging policies are ``F x T``; a Gibbs policy is
-evaluated if its set is at most 2 longer or shorter than the logging one; a behaviour policy that is not the logging policy is at most
-1 longer or shorter. The counts of every published total follow. Settings of ours are in :mod:`kwis_paper.further`.
+With ``F`` the faulty-action sets of a dataset and ``T`` the two temperatures: logging policies are ``F x T``;
+a Gibbs policy is evaluated if its set is at most 2 longer or shorter than the logging one; a behaviour policy
+that is not the logging policy is at most 1 longer or shorter. The counts of every published total follow.
+Settings of ours are in :mod:`kwis_paper.further`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _PRECISION = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One experiment: a dataset, a setting and the policies that log, are evaluated and are taken to have logged."""
+    """One experiment: a dataset, a setting and the policies that log, are evaluated and are taken to have
+    logged.
+    """
 
     dataset: str
     setting: str
@@ -103,7 +106,13 @@ def dataset_cells(dataset: str, faulty: FaultySets, settings: Iterable[str] = SE
         for logging in _logging(faulty, setting):
             for behaviour in _behaviours(logging, faulty, setting):
                 for evaluation in _evaluations(logging, faulty):
-                    yield Cell(dataset=dataset, setting=setting, logging=logging, evaluation=evaluation, behaviour=behaviour)
+                    yield Cell(
+                        dataset=dataset,
+                        setting=setting,
+                        logging=logging,
+                        evaluation=evaluation,
+                        behaviour=behaviour,
+                    )
 
 
 def gibbs_policies(faulty: FaultySets) -> tuple[Gibbs, ...]:
@@ -112,7 +121,9 @@ def gibbs_policies(faulty: FaultySets) -> tuple[Gibbs, ...]:
 
 
 def bucket(difference: float) -> str:
-    """Bucket of ``|V(evaluation) - V(logging)|``: right-closed, of width 0.2; equal values fall into ``(-0.2, 0.0]``."""
+    """Bucket of ``|V(evaluation) - V(logging)|``: right-closed, of width 0.2; equal values fall into ``(-0.2,
+    0.0]``.
+    """
     # Equal values may differ by rounding, and an edge such as 0.4 is not a multiple of 0.2 in binary.
     clean = round(abs(difference), _PRECISION)
     number = 0
@@ -128,11 +139,19 @@ def _logging(faulty: FaultySets, setting: str) -> tuple[Policy, ...]:
 def _behaviours(logging: Policy, faulty: FaultySets, setting: str) -> tuple[Policy, ...]:
     if not setting.endswith("non-oracle"):
         return (logging,)
-    return tuple(policy for policy in _logging(faulty, setting) if policy != logging and _within(policy, logging, _BEHAVIOUR_REACH))
+    return tuple(
+        policy
+        for policy in _logging(faulty, setting)
+        if policy != logging and _within(policy, logging, _BEHAVIOUR_REACH)
+    )
 
 
 def _evaluations(logging: Policy, faulty: FaultySets) -> tuple[Policy, ...]:
-    near = tuple(policy for policy in gibbs_policies(faulty) if isinstance(logging, Gibbs) and _within(policy, logging, _EVALUATION_REACH))
+    near = tuple(
+        policy
+        for policy in gibbs_policies(faulty)
+        if isinstance(logging, Gibbs) and _within(policy, logging, _EVALUATION_REACH)
+    )
     return near + ASCENTS
 
 

@@ -16,9 +16,15 @@ _LONG = 34  # characters beyond which a cell's words may wrap
 def table_block(table: Table) -> Markup:
     """A table with its heading, caption and notes."""
     names = headings(table)
-    numeric = [any(line.entries[place].value is not None for line in table.lines) for place in range(len(names))]
+    numeric = [
+        any(line.entries[place].value is not None for line in table.lines) for place in range(len(names))
+    ]
     head = element(
-        "tr", *(element("th", name, scope="col", class_="number" if numeric[place] else None) for place, name in enumerate(names))
+        "tr",
+        *(
+            element("th", name, scope="col", class_="number" if numeric[place] else None)
+            for place, name in enumerate(names)
+        ),
     )
     lines = [_line(line, numeric, names) for line in table.lines]
     grid = element("table", element("thead", head), element("tbody", *lines))
@@ -38,7 +44,9 @@ def table_block(table: Table) -> Markup:
 
 
 def _line(line: Line, numeric: Sequence[bool], names: Sequence[str]) -> Markup:
-    cells = [_cell(entry, number, name) for entry, number, name in zip(line.entries, numeric, names, strict=True)]
+    cells = [
+        _cell(entry, number, name) for entry, number, name in zip(line.entries, numeric, names, strict=True)
+    ]
     return element("tr", *cells, data_dataset=line.dataset or None, data_of=line.setting or None)
 
 
@@ -55,7 +63,10 @@ def _cell(entry: Entry, number: bool, name: str) -> Markup:
 
 def figure_block(figure: Figure) -> Markup:
     """A figure with its panels side by side."""
-    panels = [element("div", draw(f"{figure.key}-{number}", panel)) for number, panel in enumerate(figure.panels, start=1)]
+    panels = [
+        element("div", draw(f"{figure.key}-{number}", panel))
+        for number, panel in enumerate(figure.panels, start=1)
+    ]
     return element(
         "div",
         element("h3", figure.title),
@@ -73,7 +84,9 @@ def _notes(notes: Sequence[str]) -> list[Node]:
 
 def tile(name: str, words: str, note: str) -> Markup:
     """A number worth a box of its own."""
-    return element("div", element("dt", name), element("dd", words, class_="figure"), element("dd", note, class_="note"))
+    return element(
+        "div", element("dt", name), element("dd", words, class_="figure"), element("dd", note, class_="note")
+    )
 
 
 def filters(datasets: Sequence[str], settings: Sequence[str], truths: Sequence[str]) -> Markup:
@@ -83,10 +96,21 @@ def filters(datasets: Sequence[str], settings: Sequence[str], truths: Sequence[s
         element(
             "label",
             f"{words} ",
-            element("select", element("option", "all", value=""), *(element("option", value, value=value) for value in values), name_=name),
+            element(
+                "select",
+                element("option", "all", value=""),
+                *(element("option", value, value=value) for value in values),
+                name_=name,
+            ),
         )
         for name, words, values in choices
     ]
     return element(
-        "form", *nodes, element("button", "Show all", type="reset"), element("output", ""), id="filters", class_="filters", hidden=True
+        "form",
+        *nodes,
+        element("button", "Show all", type="reset"),
+        element("output", ""),
+        id="filters",
+        class_="filters",
+        hidden=True,
     )

@@ -3,10 +3,13 @@
 - ``rounded``: probabilities to the nearest multiple of the degree; what would be 0 is half of it.
 - ``tempered``: probabilities to the power of the degree, as from a score that is overconfident.
 - ``stale``: the same classifier as it was when its accuracy was lower by the degree.
-- ``dropped-covariate``: the same classifier, but a share of the columns never reached it and were filled with their means.
-- ``fitted``: logistic regression of the logged actions on the context, from the training log less a share of it.
+- ``dropped-covariate``: the same classifier, but a share of the columns never reached it and were filled with
+  their means.
+- ``fitted``: logistic regression of the logged actions on the context, from the training log less a share of
+  it.
 
-Rows always sum to 1. None of them looks at a label: they start from a policy that sees the context only, or from what it logged.
+Rows always sum to 1. None of them looks at a label: they start from a policy that sees the context only, or
+from what it logged.
 """
 
 from __future__ import annotations
@@ -45,8 +48,16 @@ def without_columns(context: Floats, share: float, rng: np.random.Generator) -> 
     return kept
 
 
-def fitted(context: Floats, rows: tuple[Ints, Ints], action: Ints, n_actions: int, used: float, rng: np.random.Generator) -> Floats:
-    """``(n, n_actions)`` from a share of the training log: cross-fitted on the training rows, by one fit to all of it elsewhere.
+def fitted(
+    context: Floats,
+    rows: tuple[Ints, Ints],
+    action: Ints,
+    n_actions: int,
+    used: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """``(n, n_actions)`` from a share of the training log: cross-fitted on the training rows, by one fit to
+    all of it elsewhere.
 
     Parameters
     ----------
@@ -62,7 +73,9 @@ def fitted(context: Floats, rows: tuple[Ints, Ints], action: Ints, n_actions: in
     found = np.empty((context.shape[0], n_actions))
     for number in range(_FOLDS):
         learn = kept & (fold != number)
-        found[train[fold == number]] = _fit(context[train[learn]], action[learn], context[train[fold == number]], n_actions)
+        found[train[fold == number]] = _fit(
+            context[train[learn]], action[learn], context[train[fold == number]], n_actions
+        )
     found[test] = _fit(context[train[kept]], action[kept], context[test], n_actions)
     return found
 
@@ -78,7 +91,8 @@ def _fit(context: Floats, action: Ints, at: Floats, n_actions: int) -> Floats:
         model: Any = LogisticRegression(max_iter=300)
         with fitting(model, action.size):
             found[:, seen] = model.fit(context, action).predict_proba(at)
-    # Below one in the number of rows nothing can be told from never, and an action never seen is possible still.
+    # Below one in the number of rows nothing can be told from never, and an action never seen is possible
+    # still.
     return _normalised(np.maximum(found, 1 / action.size))
 
 

@@ -20,7 +20,9 @@ Result = TypeVar("Result")
 
 
 def one_blas_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Hold BLAS at one thread: its pool slows small products down, and sums would depend on the number of cores."""
+    """Hold BLAS at one thread: its pool slows small products down, and sums would depend on the number of
+    cores.
+    """
 
     @wraps(function)
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -42,7 +44,9 @@ class Parameters:
     @classmethod
     def of(cls, shapes: Sequence[tuple[int, int]], rng: np.random.Generator) -> Parameters:
         """Uniform within ``1/sqrt(inputs)`` of zero, a usual start for small networks."""
-        parts = [rng.uniform(-1.0, 1.0, (inputs + 1) * outputs) / np.sqrt(inputs) for inputs, outputs in shapes]
+        parts = [
+            rng.uniform(-1.0, 1.0, (inputs + 1) * outputs) / np.sqrt(inputs) for inputs, outputs in shapes
+        ]
         return cls._split(np.concatenate(parts), shapes)
 
     @classmethod

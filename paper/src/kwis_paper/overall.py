@@ -11,10 +11,26 @@ from kwis_paper.records import CellFacts
 from kwis_paper.results import Results
 
 WARM, PLAIN = PER_FEATURE, f"{PER_FEATURE}-plain"
-ESTIMATORS = {"vis": "VIS", "wis": "WIS", "state-wis": "State-WIS", "truncated-vis": "CLPD VIS", "kernel-wis": "Kernel-WIS"}
+ESTIMATORS = {
+    "vis": "VIS",
+    "wis": "WIS",
+    "state-wis": "State-WIS",
+    "truncated-vis": "CLPD VIS",
+    "kernel-wis": "Kernel-WIS",
+}
 OURS = {"normalised-kernel-wis": "Normalised Kernel-WIS", "logged-mean": "Mean of logged rewards"}
-PUBLISHED_COLUMN = {"vis": "vis", "wis": "wis", "state-wis": "state_wis", "truncated-vis": "clpd_vis", "kernel-wis": "kernel_wis"}
-SETTING_OF = {("Single action", "Oracle"): "oracle", ("Single action", "Non-Oracle"): "non-oracle", ("Continuous", "Oracle"): "continuous"}
+PUBLISHED_COLUMN = {
+    "vis": "vis",
+    "wis": "wis",
+    "state-wis": "state_wis",
+    "truncated-vis": "clpd_vis",
+    "kernel-wis": "kernel_wis",
+}
+SETTING_OF = {
+    ("Single action", "Oracle"): "oracle",
+    ("Single action", "Non-Oracle"): "non-oracle",
+    ("Continuous", "Oracle"): "continuous",
+}
 _WORDS_OF = {setting: words for words, setting in SETTING_OF.items()}
 LEFT_OUT = (("non-oracle", "kropt"), ("non-oracle", "letter"))
 
@@ -41,7 +57,9 @@ def overall_rows(results: Results) -> list[OverallRow]:
     extra = [place for place in ours if place not in places]
     order = list(_WORDS_OF)
     kept = sorted([*places, *extra], key=lambda place: order.index(place[0]))
-    return [OverallRow(setting, dataset, tuple(results.chosen(setting, dataset))) for setting, dataset in kept]
+    return [
+        OverallRow(setting, dataset, tuple(results.chosen(setting, dataset))) for setting, dataset in kept
+    ]
 
 
 def extra_estimators(results: Results) -> dict[str, str]:

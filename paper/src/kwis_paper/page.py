@@ -29,7 +29,11 @@ from kwis_paper.tables import Table, all_tables
 _SECTIONS = (
     ("datasets-section", "Datasets and overall errors", ("datasets", "overall-", "percentiles")),
     ("oracle", "Oracle behaviour policies", ("oracle-", "performance-oracle", "coverage-oracle")),
-    ("non-oracle", "Non-oracle behaviour policies", ("non-oracle-", "performance-non-oracle", "coverage-non-oracle")),
+    (
+        "non-oracle",
+        "Non-oracle behaviour policies",
+        ("non-oracle-", "performance-non-oracle", "coverage-non-oracle"),
+    ),
     ("continuous", "Continuous rewards", ("continuous-", "digits", "autoencoder")),
     ("bandwidths", "Shared and per-feature bandwidths", ("bandwidth", "kernel-average")),
     ("learnt", "Learnt logging policies", ("learnt-", "performance-learnt")),
@@ -42,7 +46,10 @@ def write_page(results: Results, path: Path | str) -> Path:
     """Write the page, whole or not at all."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise InputError(f"`path` must be in a folder that exists, got {str(path)!r} and there is no {str(target.parent)!r}")
+        raise InputError(
+            f"`path` must be in a folder that exists, got {str(path)!r} and there is no "
+            f"{str(target.parent)!r}"
+        )
     part = target.with_name(f".{target.name}.part")
     part.write_text(render(results), encoding="utf-8")
     os.replace(part, target)
@@ -52,10 +59,15 @@ def write_page(results: Results, path: Path | str) -> Path:
 def render(results: Results) -> str:
     """The page as HTML; its policy of content lets nothing be fetched and only its own script run."""
     style, script = sheet(), _script()
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
+        f"form-action 'none'"
+    )
     template = files("kwis.report").joinpath("assets", "page.html").read_text(encoding="utf-8")
     title = element("title", "The Kernel-WIS paper, reproduced").text
-    return Template(template).substitute(policy=policy, title=title, style=style, script=script, body=_body(results).text)
+    return Template(template).substitute(
+        policy=policy, title=title, style=style, script=script, body=_body(results).text
+    )
 
 
 @cache
@@ -105,7 +117,8 @@ def _headline(made: Sequence[Check]) -> str:
     if not oracle.of and not non_oracle.of:
         return "No published row has results yet"
     return (
-        f"{oracle.agreeing} of {oracle.of} oracle rows agree with the paper within 0.01, {non_oracle.agreeing} of {non_oracle.of} "
+        f"{oracle.agreeing} of {oracle.of} oracle rows agree with the paper within 0.01, "
+        f"{non_oracle.agreeing} of {non_oracle.of} "
         f"non-oracle rows within 0.02, and the same estimator wins in {winner.agreeing} of {winner.of}"
     )
 
@@ -116,8 +129,10 @@ def _scope(results: Results) -> str:
     minutes = sum(results.shared_seconds().values()) / 60
     failed = len({failure.key for failure in results.failures})
     return (
-        f"{published:,} of the paper's 10,340 experiments{f' and {own:,} of ours' if own else ''}, {results.design.test_sets} test sets "
-        f"each, {minutes:.1f} minutes with shared bandwidths; {failed or 'none'} failed. The rows are those of Gibbs policies, against the "
+        f"{published:,} of the paper's 10,340 experiments{f' and {own:,} of ours' if own else ''}, "
+        f"{results.design.test_sets} test sets "
+        f"each, {minutes:.1f} minutes with shared bandwidths; {failed or 'none'} failed. The rows are those "
+        f"of Gibbs policies, against the "
         "published truth and without arrhythmia."
     )
 
@@ -129,7 +144,14 @@ def _summary(results: Results, made: Sequence[Check], tables: Sequence[Table]) -
     made_by = f"Made by “{origin.command}” with kwis {origin.version}." if origin.command else ""
     lacking = incomplete(results)
     missing = [f"Fewer experiments than the paper's grid: {', '.join(lacking)}."] if lacking else []
-    missing += sorted({note for one in tables for note in one.notes if note.startswith(("No bootstrap", "Plain starts", "Warm start"))})
+    missing += sorted(
+        {
+            note
+            for one in tables
+            for note in one.notes
+            if note.startswith(("No bootstrap", "Plain starts", "Warm start"))
+        }
+    )
     return element(
         "section",
         element("h2", "Summary"),
@@ -154,13 +176,22 @@ def _list(items: Iterable[Item]) -> Markup:
         element(
             "li",
             f"{item.name}: {item.title} – ",
-            *(joined((" · " if place else None, element("a", key, href=f"#{key}"))) for place, key in enumerate(item.keys)),
+            *(
+                joined((" · " if place else None, element("a", key, href=f"#{key}")))
+                for place, key in enumerate(item.keys)
+            ),
             " (no results yet)" if item.empty else None,
         )
         for item in items
     ]
     lead = "Every table and figure of the paper, and where it is on this page."
-    return element("section", element("h2", "Contents"), element("p", lead, class_="lead"), element("ul", *lines), id="contents")
+    return element(
+        "section",
+        element("h2", "Contents"),
+        element("p", lead, class_="lead"),
+        element("ul", *lines),
+        id="contents",
+    )
 
 
 def _datasets(tables: Iterable[Table]) -> list[str]:
@@ -172,7 +203,9 @@ def _further(results: Results) -> list[str]:
     return [setting for setting in FURTHER if results.chosen(setting)]
 
 
-def _section(key: str, title: str, starts: tuple[str, ...], tables: Sequence[Table], figures: Sequence[Figure]) -> Markup:
+def _section(
+    key: str, title: str, starts: tuple[str, ...], tables: Sequence[Table], figures: Sequence[Figure]
+) -> Markup:
     shown = [layout.figure_block(figure) for figure in figures if figure.key.startswith(starts)]
     listed = [layout.table_block(table) for table in tables if table.key.startswith(starts)]
     return element("section", element("h2", title), *shown, *listed, id=key)
@@ -181,7 +214,14 @@ def _section(key: str, title: str, starts: tuple[str, ...], tables: Sequence[Tab
 def _expected(results: Results) -> Markup:
     nodes: list[Markup] = []
     for part in expected.parts(results):
-        nodes.append(element("div", element("h3", part.title), *(element("p", words) for words in part.paragraphs), class_="block"))
+        nodes.append(
+            element(
+                "div",
+                element("h3", part.title),
+                *(element("p", words) for words in part.paragraphs),
+                class_="block",
+            )
+        )
         nodes += [layout.table_block(table) for table in part.tables]
     lead = element("p", expected.INTRODUCTION, class_="lead")
     return element("section", element("h2", "The expected truth"), lead, *nodes, id="expected-truth")
@@ -190,7 +230,14 @@ def _expected(results: Results) -> Markup:
 def _beyond(results: Results) -> Markup:
     nodes: list[Markup] = []
     for part in story.chapters(results):
-        nodes.append(element("div", element("h3", part.title), *(element("p", words) for words in part.paragraphs), class_="block"))
+        nodes.append(
+            element(
+                "div",
+                element("h3", part.title),
+                *(element("p", words) for words in part.paragraphs),
+                class_="block",
+            )
+        )
         nodes += [layout.table_block(table) for table in part.tables]
         nodes += [layout.figure_block(figure) for figure in part.figures]
     lead = element("p", story.INTRODUCTION, class_="lead")
@@ -201,7 +248,8 @@ def _footer(results: Results) -> Markup:
     replicates = f"bootstrap of {results.replicates} resamples" if results.replicates else "no bootstrap"
     design = results.design
     words = (
-        f"Test share {design.test_share}, {design.test_sets} test sets, {design.folds} folds, continuous rewards by {design.rule} with "
+        f"Test share {design.test_share}, {design.test_sets} test sets, {design.folds} folds, continuous "
+        f"rewards by {design.rule} with "
         f"noise “{design.noise}”, {replicates}."
     )
     return element("footer", element("p", words))

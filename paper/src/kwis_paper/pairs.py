@@ -1,8 +1,8 @@
 """Kernel matrices of the test rows, whose distances all cells of a dataset share.
 
-Hundreds of cells differ in the bandwidth only, and each needs several products with the same kernel, so distances are kept for the
-dataset and the kernel for the cell: two matrices of n by n. Beyond a few thousand rows that is too much, and the engine, which keeps
-none, is asked instead.
+Hundreds of cells differ in the bandwidth only, and each needs several products with the same kernel, so
+distances are kept for the dataset and the kernel for the cell: two matrices of n by n. Beyond a few thousand
+rows that is too much, and the engine, which keeps none, is asked instead.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Pairs:
     def sums(self, bandwidth: Bandwidth, *, single: bool = False) -> LocalSums:
         """Products with the kernel matrix; valid until the next bandwidth is asked for.
 
-        In single precision they are accurate to about 1e-6 relative, enough for the ends of intervals, and twice as quick; the calling
-        thread does all the work, one of several that resample.
+        In single precision they are accurate to about 1e-6 relative, enough for the ends of intervals, and
+        twice as quick; the calling thread does all the work, one of several that resample.
         """
         if np.isinf(bandwidth).all():
             return whole_sums
@@ -74,7 +74,9 @@ class Pairs:
     def _all_distances(self) -> Floats:
         if self._distances is None:
             points = Geometry.of(self.context, ()).numeric
-            parts = each_block(lambda rows: squared_distances(points[rows], points, by_difference=False), self._blocks)
+            parts = each_block(
+                lambda rows: squared_distances(points[rows], points, by_difference=False), self._blocks
+            )
             self._distances = np.concatenate(parts)
             np.fill_diagonal(self._distances, 0.0)
         return self._distances

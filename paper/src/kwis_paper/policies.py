@@ -1,8 +1,9 @@
 """Policies by name: what they are called, and the Gibbs policies, which follow from the labels alone.
 
-Three kinds appear in the paper: Gibbs measures around the right action, policies learnt by ascending an estimate of their value (IW and
-SNIW), and classifiers used to log and to behave. The latter two are trained in :mod:`kwis_paper.training`. The further settings add
-deterministic policies, classifiers that explore, and what a log may wrongly say of the policy that made it.
+Three kinds appear in the paper: Gibbs measures around the right action, policies learnt by ascending an
+estimate of their value (IW and SNIW), and classifiers used to log and to behave. The latter two are trained
+in :mod:`kwis_paper.training`. The further settings add deterministic policies, classifiers that explore, and
+what a log may wrongly say of the policy that made it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Gibbs:
         return f"gibbs[{','.join(map(str, self.faulty))}]@{self.temperature:g}"
 
     def greedy(self, label: Ints, n_actions: int) -> Ints:
-        """The deterministic policy: the right action, or the next one (the first after the last) where that is faulty."""
+        """The deterministic policy: the right action, or the next one (the first after the last) where that
+        is faulty.
+        """
         return np.where(np.isin(label, self.faulty), (label + 1) % n_actions, label)
 
     def probabilities(self, label: Ints, n_actions: int) -> Floats:
@@ -47,7 +50,9 @@ class Gibbs:
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """Always the right action, or the one after it where the right action is ``faulty``: a Gibbs policy at temperature 0."""
+    """Always the right action, or the one after it where the right action is ``faulty``: a Gibbs policy at
+    temperature 0.
+    """
 
     kind: ClassVar[str] = "Deterministic"
     faulty: tuple[int, ...]
@@ -76,7 +81,9 @@ class Ascent:
 
 @dataclass(frozen=True, slots=True)
 class Classifier:
-    """Softmax of a trained classifier: ``linear``, ``one-layer`` or ``two-layer``, taken ``early`` or ``late`` in its training."""
+    """Softmax of a trained classifier: ``linear``, ``one-layer`` or ``two-layer``, taken ``early`` or
+    ``late`` in its training.
+    """
 
     kind: ClassVar[str] = "Learnt"
     architecture: str
@@ -89,7 +96,9 @@ class Classifier:
 
 @dataclass(frozen=True, slots=True)
 class Explorer:
-    """A classifier late in its training that takes a ``share`` of its actions at random: it looks at the context, never at the label."""
+    """A classifier late in its training that takes a ``share`` of its actions at random: it looks at the
+    context, never at the label.
+    """
 
     kind: ClassVar[str] = "Explorer"
     architecture: str
@@ -102,7 +111,9 @@ class Explorer:
 
 @dataclass(frozen=True, slots=True)
 class Misreported:
-    """What a log says of the policy that made it, ``how`` it is wrong and to which ``degree``: see :mod:`kwis_paper.misreports`."""
+    """What a log says of the policy that made it, ``how`` it is wrong and to which ``degree``: see
+    :mod:`kwis_paper.misreports`.
+    """
 
     kind: ClassVar[str] = "Misreported"
     how: str
@@ -117,7 +128,9 @@ class Misreported:
 Policy = Gibbs | Greedy | Ascent | Classifier | Explorer | Misreported
 
 ASCENTS = tuple(Ascent(kind, temperature) for kind in ("IW", "SNIW") for temperature in TEMPERATURES)
-CLASSIFIERS = tuple(Classifier(architecture, stage) for architecture in ("linear", "one-layer") for stage in ("early", "late"))
+CLASSIFIERS = tuple(
+    Classifier(architecture, stage) for architecture in ("linear", "one-layer") for stage in ("early", "late")
+)
 
 
 def sample_actions(probabilities: Floats, uniform: Floats) -> Ints:

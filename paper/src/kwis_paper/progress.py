@@ -15,7 +15,9 @@ _WIDTH = 28
 class Progress:
     """Counts finished cells and says how fast they come and how long the rest will take."""
 
-    def __init__(self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._total = total
         self._stream = stream or sys.stderr
         self._clock = clock

@@ -13,7 +13,18 @@ from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper.beyond.columns import PIPELINES
 from kwis_paper.records import CellFacts, Measure, StoredEstimate
-from kwis_paper.results import DIGITS, ChosenBandwidth, Covered, Failure, Outcome, Results, Spanned, Timing, place_of, short
+from kwis_paper.results import (
+    DIGITS,
+    ChosenBandwidth,
+    Covered,
+    Failure,
+    Outcome,
+    Results,
+    Spanned,
+    Timing,
+    place_of,
+    short,
+)
 from kwis_paper.store import LEVELS, Store
 
 _PIPELINE_DIGITS = 4
@@ -33,7 +44,14 @@ def read_store(path: Path | str) -> Results:
             bandwidths={kind: _bandwidths(store, kind) for kind in store.bandwidth_kinds()},
             curves=store.curves(),
             timings=tuple(
-                Timing(dataset=dataset, setting=setting, stage=stage, cells=count, seconds=seconds, threads=threads)
+                Timing(
+                    dataset=dataset,
+                    setting=setting,
+                    stage=stage,
+                    cells=count,
+                    seconds=seconds,
+                    threads=threads,
+                )
                 for dataset, setting, stage, count, seconds, threads in store.timings()
             ),
             failures=tuple(Failure(*row) for row in store.failures()),
@@ -49,11 +67,20 @@ def _outcomes(store: Store, estimator: str, cells: Mapping[str, CellFacts]) -> d
         return {}
     # Pipelines are many, and a few MB is what can be committed.
     digits = _PIPELINE_DIGITS if estimator in PIPELINES else DIGITS
-    return dict(zip((one.key for one in stored), summarise(stored, cells, store.bootstrap_ends(estimator), digits), strict=True))
+    return dict(
+        zip(
+            (one.key for one in stored),
+            summarise(stored, cells, store.bootstrap_ends(estimator), digits),
+            strict=True,
+        )
+    )
 
 
 def summarise(
-    stored: Sequence[StoredEstimate], cells: Mapping[str, CellFacts], ends: Mapping[str, Floats], digits: int = DIGITS
+    stored: Sequence[StoredEstimate],
+    cells: Mapping[str, CellFacts],
+    ends: Mapping[str, Floats],
+    digits: int = DIGITS,
 ) -> list[Outcome]:
     """Reduce the estimates on all test sets to what tables need, many cells at once."""
     value = np.stack([one.value for one in stored if one.value is not None])
@@ -66,7 +93,9 @@ def summarise(
     bootstrap: dict[int, Covered] = {}
     if bootstrapped:
         both = np.stack([ends[stored[place].key] for place in bootstrapped])
-        bootstrap = dict(zip(bootstrapped, _covered(both[:, :, 0], both[:, :, 1], truths[bootstrapped]), strict=True))
+        bootstrap = dict(
+            zip(bootstrapped, _covered(both[:, :, 0], both[:, :, 1], truths[bootstrapped]), strict=True)
+        )
     return [
         Outcome(
             value=short(value[place].mean(), digits),
@@ -83,7 +112,10 @@ def summarise(
 
 def _covered(low: Floats, high: Floats, truths: Floats) -> list[Covered]:
     """Counts from interval ends ``(cells, levels, test_sets)`` and truths ``(cells, 2)``."""
-    inside = [((low <= truth) & (truth <= high)).sum(axis=2).tolist() for truth in (truths[:, 0, None, None], truths[:, 1, None, None])]
+    inside = [
+        ((low <= truth) & (truth <= high)).sum(axis=2).tolist()
+        for truth in (truths[:, 0, None, None], truths[:, 1, None, None])
+    ]
     return [Covered(tuple(published), tuple(expected)) for published, expected in zip(*inside, strict=True)]
 
 
@@ -93,7 +125,9 @@ def _intervals(store: Store, cells: Mapping[str, CellFacts]) -> dict[tuple[str, 
         if key in cells:
             truths = np.array([[cells[key].truth_published, cells[key].truth_expected]])
             covered = _covered(ends[None, :, 0], ends[None, :, 1], truths)[0]
-            width = tuple(short(value, _PIPELINE_DIGITS - 1) for value in (ends[:, 1] - ends[:, 0]).mean(axis=1))
+            width = tuple(
+                short(value, _PIPELINE_DIGITS - 1) for value in (ends[:, 1] - ends[:, 0]).mean(axis=1)
+            )
             found.setdefault((estimator, method), {})[key] = Spanned(covered, width)
     return found
 
@@ -101,7 +135,9 @@ def _intervals(store: Store, cells: Mapping[str, CellFacts]) -> dict[tuple[str, 
 def _measures(store: Store) -> dict[str, dict[str, Measure]]:
     found: dict[str, dict[str, Measure]] = {}
     for key, one in store.measures():
-        found.setdefault(one.name, {})[key] = Measure(name=one.name, value=short(one.value, _PIPELINE_DIGITS), words=one.words)
+        found.setdefault(one.name, {})[key] = Measure(
+            name=one.name, value=short(one.value, _PIPELINE_DIGITS), words=one.words
+        )
     return found
 
 
@@ -113,4 +149,9 @@ def _spread(value: Floats, evaluations: int) -> ChosenBandwidth:
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = float(value.mean()), float(value.std())
     # The spread of infinite bandwidths is no number; it is kept as the overflow it is.
-    return ChosenBandwidth(mean=short(mean), std=math.inf if math.isnan(std) else short(std), features=value.size, evaluations=evaluations)
+    return ChosenBandwidth(
+        mean=short(mean),
+        std=math.inf if math.isnan(std) else short(std),
+        features=value.size,
+        evaluations=evaluations,
+    )

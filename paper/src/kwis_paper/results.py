@@ -1,4 +1,6 @@
-"""What tables and figures are made of: one record per cell and estimator, whether read from a store or from committed files."""
+"""What tables and figures are made of: one record per cell and estimator, whether read from a store or from
+committed files.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ class Outcome:
     error_published, error_expected
         Mean absolute error against either truth.
     influence, bootstrap
-        Coverage of intervals from the influence function and of percentile bootstrap intervals, where they were run.
+        Coverage of intervals from the influence function and of percentile bootstrap intervals, where they
+        were run.
     """
 
     value: float
@@ -72,7 +75,9 @@ class Spanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenBandwidth:
-    """Mean and spread over the features of a cell's bandwidth; a spread beyond the range of numbers is infinite."""
+    """Mean and spread over the features of a cell's bandwidth; a spread beyond the range of numbers is
+    infinite.
+    """
 
     mean: float
     std: float
@@ -147,14 +152,20 @@ class Results:
 
     def chosen(self, setting: str, dataset: str | None = None) -> list[CellFacts]:
         """Cells of a setting, and of a dataset if one is named."""
-        return [facts for facts in self.cells.values() if facts.setting == setting and dataset in (None, facts.dataset)]
+        return [
+            facts
+            for facts in self.cells.values()
+            if facts.setting == setting and dataset in (None, facts.dataset)
+        ]
 
     def datasets(self, setting: str) -> list[str]:
         """Datasets with results in a setting, in the order they appear."""
         return list(dict.fromkeys(facts.dataset for facts in self.cells.values() if facts.setting == setting))
 
     def shared_seconds(self) -> dict[str, float]:
-        """By dataset, how long bandwidths and estimates of the paper's experiments took, with shared bandwidths and no bootstrap."""
+        """By dataset, how long bandwidths and estimates of the paper's experiments took, with shared
+        bandwidths and no bootstrap.
+        """
         published = {(facts.dataset, facts.setting) for facts in self.cells.values() if facts.published}
         spent: dict[str, float] = {}
         for timing in self.timings:
@@ -172,10 +183,17 @@ class Results:
         found = self.outcomes.get(estimator, {})
         return np.array([found[one.key].value if one.key in found else math.nan for one in cells])
 
-    def coverage(self, estimator: str, cells: Iterable[CellFacts], truth: Truth, kind: IntervalKind) -> Floats:
-        """``(cells, levels)`` share of test sets covered; ``nan`` where there are no intervals of this kind."""
+    def coverage(
+        self, estimator: str, cells: Iterable[CellFacts], truth: Truth, kind: IntervalKind
+    ) -> Floats:
+        """``(cells, levels)`` share of test sets covered; ``nan`` where there are no intervals of
+        this kind.
+        """
         found = self.outcomes.get(estimator, {})
-        counts = [covered.of(truth) if one.key in found and (covered := found[one.key].covered(kind)) else None for one in cells]
+        counts = [
+            covered.of(truth) if one.key in found and (covered := found[one.key].covered(kind)) else None
+            for one in cells
+        ]
         rows = [(math.nan,) * len(LEVELS) if count is None else count for count in counts]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(LEVELS)) / self.design.test_sets
 
@@ -186,7 +204,8 @@ def place_of(facts: CellFacts) -> tuple[str, ...]:
 
 
 def short(value: float, digits: int = DIGITS) -> float:
-    """Number to so many significant digits: what is kept of results, so that tables are the same from a store and from its export.
+    """Number to so many significant digits: what is kept of results, so that tables are the same from a store
+    and from its export.
 
     It also makes equal what differs by rounding alone, such as Kernel-WIS at an infinite bandwidth and WIS.
     """

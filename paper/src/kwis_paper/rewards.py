@@ -1,7 +1,8 @@
 """Rewards of a logged bandit made from a classification table, and the two values a policy has under them.
 
-A reward is noisy when logged. The paper measures errors against the value without the noise (``published``); what an estimator can
-recover is the value of the rewards as logged (``expected``). Both are reported everywhere.
+A reward is noisy when logged. The paper measures errors against the value without the noise (``published``);
+what an estimator can recover is the value of the rewards as logged (``expected``). Both are reported
+everywhere.
 """
 
 from __future__ import annotations
@@ -55,13 +56,17 @@ def single_action(label: Ints, n_actions: int) -> Rewards:
     return Rewards((label[:, None] == np.arange(n_actions)).astype(np.float64))
 
 
-def continuous(autoencoder: Autoencoder, label: Ints, n_actions: int, rule: Rule = "distance", noise: Noise = "flip") -> Rewards:
-    """Rewards from distances in latent space to the mean code of each class, relative to the largest of the row.
+def continuous(
+    autoencoder: Autoencoder, label: Ints, n_actions: int, rule: Rule = "distance", noise: Noise = "flip"
+) -> Rewards:
+    """Rewards from distances in latent space to the mean code of each class, relative to the largest of the
+    row.
 
-    As printed, section 3.2.5 pays a wrong action the ``distance`` to its class, and one logged reward in ten is flipped: these are the
-    defaults. The paper's own words and numbers point elsewhere. Its heatmap pays 9 better than 6 where 3 is right, and 22 pairs of
-    Gibbs policies are more than 0.2 apart, where paying the distance gives none; ``closeness``, one minus the relative distance,
-    agrees with both. Rewards ``lost`` instead of flipped then come closest to the published errors, but nothing in the text says so.
+    As printed, section 3.2.5 pays a wrong action the ``distance`` to its class, and one logged reward in ten
+    is flipped: these are the defaults. The paper's own words and numbers point elsewhere. Its heatmap pays 9
+    better than 6 where 3 is right, and 22 pairs of Gibbs policies are more than 0.2 apart, where paying the
+    distance gives none; ``closeness``, one minus the relative distance, agrees with both. Rewards ``lost``
+    instead of flipped then come closest to the published errors, but nothing in the text says so.
     """
     if rule not in ("closeness", "distance"):
         raise InputError(f"`rule` must be closeness or distance, got {rule!r}")

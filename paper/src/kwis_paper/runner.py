@@ -1,7 +1,8 @@
 """Runs cells and stores what comes out; stopped anywhere and started again, it goes on where it was.
 
-Bandwidths are chosen for fixed batches of cells, whatever is already done, so that a resumed run does the same arithmetic as an
-undisturbed one; they are stored before anything is estimated with them. Each cell is stored as soon as it is finished.
+Bandwidths are chosen for fixed batches of cells, whatever is already done, so that a resumed run does the
+same arithmetic as an undisturbed one; they are stored before anything is estimated with them. Each cell is
+stored as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ class Task:
     replicates
         Bootstrap resamples; 0 for none.
     per_feature
-        ``per-feature`` or ``per-feature-plain`` bandwidths instead of shared ones, for the cells ``only`` (all if None).
+        ``per-feature`` or ``per-feature-plain`` bandwidths instead of shared ones, for the cells ``only``
+        (all if None).
     pairs
-        Take so many pairs of logging and behaviour policy from each dataset and setting, with all their cells; 0 for all. Bandwidths
-        are chosen for batches of the cells taken, so they agree with those of a whole run to the tolerance of the search only.
+        Take so many pairs of logging and behaviour policy from each dataset and setting, with all their
+        cells; 0 for all. Bandwidths are chosen for batches of the cells taken, so they agree with those of a
+        whole run to the tolerance of the search only.
     threads
         Threads of the engine; all cores if None.
     """
@@ -109,9 +112,13 @@ def estimator_from(path: str) -> Estimator[WeightedSample]:
     try:
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"`estimator` must name something that can be imported, got {path!r} ({error})") from error
+        raise InputError(
+            f"`estimator` must name something that can be imported, got {path!r} ({error})"
+        ) from error
     estimator = found() if isinstance(found, type) else found
-    if not callable(getattr(estimator, "estimate", None)) or not isinstance(getattr(estimator, "name", None), str):
+    if not callable(getattr(estimator, "estimate", None)) or not isinstance(
+        getattr(estimator, "name", None), str
+    ):
         raise InputError(f"`estimator` must have a name and a method estimate(sample), got {path!r}")
     if estimator.name in (*PLAIN, *SHARED, PER_FEATURE):
         raise InputError(f"`estimator` must have a name of its own, got {estimator.name!r}")
@@ -122,7 +129,11 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     """Run every cell of the task that has no results yet; failed ones are tried again."""
     start = time.monotonic()
     datasets = [load(name, label=task.label) for name in task.datasets]
-    plan = [(dataset, setting, cells_of(dataset, setting, task)) for dataset in datasets for setting in task.settings]
+    plan = [
+        (dataset, setting, cells_of(dataset, setting, task))
+        for dataset in datasets
+        for setting in task.settings
+    ]
     pending = _pending(store, task, (cell for _, _, cells in plan for cell in cells))
     total = sum(len(cells) for _, _, cells in plan)
     progress = Progress(len(pending), stream)
@@ -135,12 +146,21 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
                 _Setting(store, task, laboratory, sums, setting, pending, progress, tally).run(cells)
             _save_curves(store, laboratory)
     progress.close()
-    return Summary(finished=tally.finished, skipped=total - len(pending), failed=len(tally.failed), seconds=time.monotonic() - start)
+    return Summary(
+        finished=tally.finished,
+        skipped=total - len(pending),
+        failed=len(tally.failed),
+        seconds=time.monotonic() - start,
+    )
 
 
 def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[Cell]:
     """Cells of a task in one dataset and setting."""
-    cells = [cell for cell in dataset_cells(dataset.name, dataset.faulty, [setting]) if task.left_out or not cell.left_out]
+    cells = [
+        cell
+        for cell in dataset_cells(dataset.name, dataset.faulty, [setting])
+        if task.left_out or not cell.left_out
+    ]
     return whole_pairs(cells, task.pairs) if task.pairs else cells
 
 
@@ -188,7 +208,9 @@ class _Setting:
 
     @property
     def _stage(self) -> str:
-        return self.task.per_feature or (f"estimates and {self.task.replicates} resamples" if self.task.replicates else "estimates")
+        return self.task.per_feature or (
+            f"estimates and {self.task.replicates} resamples" if self.task.replicates else "estimates"
+        )
 
     def _shared(self, batch: Sequence[Cell]) -> tuple[dict[str, StoredBandwidth], dict[str, str]]:
         """Shared bandwidths of a batch, chosen if any of them is not stored, and why some cells have none."""
@@ -206,9 +228,15 @@ class _Setting:
                 raise ValueError(error)
             self._estimate(cell, float(shared.value[0]))
             self.tally.finished += 1
-        except Exception as trouble:  # whatever goes wrong in a cell is part of the results, and must not stop the others
+        except (
+            Exception
+        ) as trouble:  # whatever goes wrong in a cell is part of the results, and must not stop the others
             self.tally.failed.add(cell.key)
-            missing = [name for name in self.task.estimators if (cell.key, name) not in self.store.finished(self.task.estimators)]
+            missing = [
+                name
+                for name in self.task.estimators
+                if (cell.key, name) not in self.store.finished(self.task.estimators)
+            ]
             self.store.save_failure(cell.key, missing, f"{type(trouble).__name__}: {trouble}")
 
     def _estimate(self, cell: Cell, shared: float) -> None:
@@ -231,7 +259,9 @@ class _Setting:
 
     def _time(self, stage: str, cells: int, begun: float) -> None:
         threads = self.task.threads or default_threads()
-        self.store.save_timing(self.laboratory.dataset.name, self.setting, stage, cells, time.monotonic() - begun, threads)
+        self.store.save_timing(
+            self.laboratory.dataset.name, self.setting, stage, cells, time.monotonic() - begun, threads
+        )
 
 
 def _save_curves(store: Store, laboratory: Laboratory) -> None:

@@ -1,4 +1,6 @@
-"""What the paper's figures show of its tables: per dataset, the share of rows one estimator wins and by how much in the median."""
+"""What the paper's figures show of its tables: per dataset, the share of rows one estimator wins and by how
+much in the median.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class Scenario:
     won, lost
         Share of rows in which Kernel-WIS is strictly better or strictly worse at the printed precision.
     gain
-        Median over rows of ``(WIS - Kernel-WIS) / (WIS + Kernel-WIS)``; for coverage, mean of Kernel-WIS minus WIS.
+        Median over rows of ``(WIS - Kernel-WIS) / (WIS + Kernel-WIS)``; for coverage, mean of Kernel-WIS
+        minus WIS.
     """
 
     dataset: str

@@ -1,8 +1,8 @@
 """From a dataset and a cell to the arrays of one experiment.
 
-A :class:`Laboratory` holds what the cells of a dataset share: the split, the policies and what each logging policy logged. A log depends on
-the dataset, the logging policy and the number of the repetition alone, so cells that differ in the policy evaluated or in the
-behaviour policy see the same actions and rewards.
+A :class:`Laboratory` holds what the cells of a dataset share: the split, the policies and what each logging
+policy logged. A log depends on the dataset, the logging policy and the number of the repetition alone, so
+cells that differ in the policy evaluated or in the behaviour policy see the same actions and rewards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from kwis.typing import Floats, Ints
 from kwis_paper import misreports, names
 from kwis_paper.datasets import Dataset
 from kwis_paper.grid import Cell, bucket
-from kwis_paper.policies import Ascent, Classifier, Explorer, Gibbs, Greedy, Misreported, Policy, chosen_probability, sample_actions
+from kwis_paper.policies import (
+    Ascent,
+    Classifier,
+    Explorer,
+    Gibbs,
+    Greedy,
+    Misreported,
+    Policy,
+    chosen_probability,
+    sample_actions,
+)
 from kwis_paper.rewards import Noise, Rewards, Rule, continuous, single_action
 from kwis_paper.training import LoggedActions, TrainedClassifier, ascend, softmax, train_classifier
 from kwis_paper.vae import Autoencoder, train_autoencoder
@@ -121,9 +131,13 @@ class Laboratory:
 
     @cached_property
     def fold_labels(self) -> Ints:
-        """Folds of the training rows, the same for every cell, so that one pass over the contexts serves them all."""
+        """Folds of the training rows, the same for every cell, so that one pass over the contexts serves them
+        all.
+        """
         n = self.rows[0].size
-        return read_only(self._stream("folds", self.design.folds).permutation(np.arange(n) % self.design.folds))
+        return read_only(
+            self._stream("folds", self.design.folds).permutation(np.arange(n) % self.design.folds)
+        )
 
     @cached_property
     def autoencoder(self) -> Autoencoder | None:
@@ -145,7 +159,9 @@ class Laboratory:
         if architecture not in self._classifiers:
             data = self.dataset
             rng = self._stream("classifier", architecture)
-            self._classifiers[architecture] = train_classifier(data.name, architecture, data.context, data.label, self.rows[0], rng)
+            self._classifiers[architecture] = train_classifier(
+                data.name, architecture, data.context, data.label, self.rows[0], rng
+            )
         return self._classifiers[architecture]
 
     def probabilities(self, policy: Policy) -> Floats:
@@ -180,17 +196,23 @@ class Laboratory:
         trained = self.classifier(of.architecture)
         if how == "stale":
             return misreports.explored(trained.behind(degree), of.share)
-        return misreports.explored(trained.at(misreports.without_columns(self.dataset.context, degree, rng)), of.share)
+        return misreports.explored(
+            trained.at(misreports.without_columns(self.dataset.context, degree, rng)), of.share
+        )
 
     def _ascend(self, policy: Ascent) -> Floats:
         train = self.rows[0]
         log = self.log(_ASCENT_LOG, 0)
         propensity = chosen_probability(self.probabilities(_ASCENT_LOG)[train], log.action)
-        logged = LoggedActions(context=self.train_context, action=log.action, propensity=propensity, reward=log.reward)
+        logged = LoggedActions(
+            context=self.train_context, action=log.action, propensity=propensity, reward=log.reward
+        )
         return ascend(policy.kind, policy.temperature, logged, self.dataset.n_actions)
 
     def log(self, policy: Policy, number: int) -> Log:
-        """What ``policy`` logged: on the training rows for number 0, on the test rows for 1 to ``test_sets``."""
+        """What ``policy`` logged: on the training rows for number 0, on the test rows for 1 to
+        ``test_sets``.
+        """
         key = (policy, number)
         if key not in self._logs:
             rows = self.rows[min(number, 1)]
@@ -203,7 +225,10 @@ class Laboratory:
         """Importance weights of a cell on what its logging policy logged."""
         rows = self.rows[min(number, 1)]
         action = self.log(cell.logging, number).action
-        return self.probabilities(cell.evaluation)[rows, action] / self.probabilities(cell.behaviour)[rows, action]
+        return (
+            self.probabilities(cell.evaluation)[rows, action]
+            / self.probabilities(cell.behaviour)[rows, action]
+        )
 
     def train_weights(self, cells: Sequence[Cell]) -> Floats:
         """``(training rows, cells)`` weights that bandwidths are chosen for."""
@@ -234,24 +259,40 @@ class Laboratory:
         )
 
     def curves(self) -> dict[str, Floats]:
-        """What the figures need of all that was trained so far: curves of training, continuous rewards, sample pictures."""
+        """What the figures need of all that was trained so far: curves of training, continuous rewards,
+        sample pictures.
+        """
         found: dict[str, Floats] = {}
         for architecture, trained in self._classifiers.items():
             found[f"{architecture}/accuracy"] = trained.accuracy
-            found[f"{architecture}/epochs"] = np.array([trained.early_epoch, trained.late_epoch], dtype=np.float64)
+            found[f"{architecture}/epochs"] = np.array(
+                [trained.early_epoch, trained.late_epoch], dtype=np.float64
+            )
         if self.autoencoder is not None:
-            for name in ("train_reconstruction", "train_divergence", "test_reconstruction", "test_divergence"):
+            for name in (
+                "train_reconstruction",
+                "train_divergence",
+                "test_reconstruction",
+                "test_divergence",
+            ):
                 found[f"autoencoder/{name}"] = getattr(self.autoencoder, name)
             found |= self._pictures()
         return found
 
     def _pictures(self) -> dict[str, Floats]:
-        """Mean reward of every action by the right one, and two pictures each of the digits the paper shows."""
+        """Mean reward of every action by the right one, and two pictures each of the digits the
+        paper shows.
+        """
         label, pixels = self.dataset.label, self.dataset.pixels
-        mean = np.stack([self.rewards.table[label == right].mean(axis=0) for right in range(self.dataset.n_actions)])
+        mean = np.stack(
+            [self.rewards.table[label == right].mean(axis=0) for right in range(self.dataset.n_actions)]
+        )
         rng = self._stream("pictures")
         assert pixels is not None
-        picked = {f"pictures/{digit}": pixels[rng.choice(np.flatnonzero(label == digit), 2, replace=False)] for digit in (3, 6, 9)}
+        picked = {
+            f"pictures/{digit}": pixels[rng.choice(np.flatnonzero(label == digit), 2, replace=False)]
+            for digit in (3, 6, 9)
+        }
         return {"rewards": mean.ravel()} | {name: values.ravel() for name, values in picked.items()}
 
     def _stream(self, *what: str | int | float) -> np.random.Generator:

@@ -31,10 +31,16 @@ def read_parquet(path: Path, label: str = TARGET) -> Table:
         values = table.column(name)
         if name == label:
             continue
-        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_boolean(values.type):
+        if (
+            pa.types.is_integer(values.type)
+            or pa.types.is_floating(values.type)
+            or pa.types.is_boolean(values.type)
+        ):
             features.append(Numbers(name, _numbers(values.to_pylist())))
         else:
-            features.append(Levels.of(name, [None if value is None else str(value) for value in values.to_pylist()]))
+            features.append(
+                Levels.of(name, [None if value is None else str(value) for value in values.to_pylist()])
+            )
     return Table(tuple(features), _labels(table.column(label).to_pylist(), label))
 
 
@@ -47,7 +53,9 @@ def read_csv(path: Path, label: str) -> Table:
     _require_label(label, header, path)
     for line, row in enumerate(body):
         if len(row) != len(header):
-            raise InputError(f"`{path.name}` must have {len(header)} fields in every row, got {len(row)} at row {line}")
+            raise InputError(
+                f"`{path.name}` must have {len(header)} fields in every row, got {len(row)} at row {line}"
+            )
     columns = [[_present(value) for value in column] for column in zip(*body, strict=True)]
     features = [_feature(name, values) for name, values in zip(header, columns, strict=True) if name != label]
     return Table(tuple(features), _labels(columns[header.index(label)], label))
@@ -66,7 +74,12 @@ def fetch_openml(openml_id: int, data_home: str | None = None) -> Table:
         if levels is None:
             features.append(Numbers(name, data[:, column]))
         else:
-            features.append(Levels.of(name, [None if math.isnan(code) else _plain(levels[int(code)]) for code in data[:, column]]))
+            features.append(
+                Levels.of(
+                    name,
+                    [None if math.isnan(code) else _plain(levels[int(code)]) for code in data[:, column]],
+                )
+            )
     return Table(tuple(features), _labels([_plain(value) for value in bunch.target], TARGET))
 
 
@@ -75,12 +88,16 @@ def bundled_digits() -> Table:
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    features = tuple(Numbers(name, digits.data[:, column]) for column, name in enumerate(digits.feature_names))
+    features = tuple(
+        Numbers(name, digits.data[:, column]) for column, name in enumerate(digits.feature_names)
+    )
     return Table(features, tuple(str(value) for value in digits.target))
 
 
 def verify_checksum(path: Path, recorded: str) -> None:
-    """Compare a file with the checksum in the MANIFEST.json beside it, or with ``recorded`` where there is none."""
+    """Compare a file with the checksum in the MANIFEST.json beside it, or with ``recorded`` where there is
+    none.
+    """
     expected = _manifest(path.parent).get(path.name, recorded)
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != expected:

@@ -1,4 +1,6 @@
-"""What is done to a cell: choose its bandwidths, estimate, bootstrap. Arrays in, records out; nothing here is stored."""
+"""What is done to a cell: choose its bandwidths, estimate, bootstrap. Arrays in, records out; nothing here is
+stored.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class Sums:
         self.states = sums_by_state(state_codes(context))
         self.pairs = Pairs(context)
 
-    def estimates(self, experiment: Experiment, bandwidth: Bandwidth) -> tuple[TestSetEstimates, TestSetEstimates]:
+    def estimates(
+        self, experiment: Experiment, bandwidth: Bandwidth
+    ) -> tuple[TestSetEstimates, TestSetEstimates]:
         """Plain and normalised Kernel-WIS."""
         return local_estimates(experiment.weight, experiment.reward, self.pairs.sums(bandwidth))
 
@@ -63,19 +67,24 @@ class Sums:
 def choose_shared(laboratory: Laboratory, cells: Sequence[Cell]) -> Chosen:
     """Shared bandwidths of many cells from the same passes over the training contexts."""
     weights = laboratory.train_weights(cells)
-    errors = {cell.key: error for cell, column in zip(cells, weights.T, strict=True) if (error := _unusable(column))}
+    errors = {
+        cell.key: error for cell, column in zip(cells, weights.T, strict=True) if (error := _unusable(column))
+    }
     usable = [number for number, cell in enumerate(cells) if cell.key not in errors]
     if not usable:
         return Chosen((), errors)
     choices = select_bandwidths(laboratory.train_context, weights[:, usable], folds=laboratory.fold_labels)
-    stored = (_stored(cells[number], SHARED_KIND, choice) for number, choice in zip(usable, choices, strict=True))
+    stored = (
+        _stored(cells[number], SHARED_KIND, choice) for number, choice in zip(usable, choices, strict=True)
+    )
     return Chosen(tuple(stored), errors)
 
 
 def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: float) -> StoredBandwidth:
     """One bandwidth per feature.
 
-    ``per-feature`` starts once, at the shared optimum, and is capped; ``per-feature-plain`` is the paper's Algorithm 1 from plain starts.
+    ``per-feature`` starts once, at the shared optimum, and is capped; ``per-feature-plain`` is the paper's
+    Algorithm 1 from plain starts.
     """
     context, weight = laboratory.train_context, laboratory.weight(cell, 0)
     starts = default_starts(typical_distance(Geometry.of(context, ())))
@@ -83,7 +92,9 @@ def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: fl
     if kind == WARM_KIND:
         # An infinite bandwidth is no place to start from: the widest plain start stands in for it.
         starts, cap = np.atleast_1d(starts.max() if np.isinf(shared) else shared), WARM_EVALUATIONS
-    choice = select_bandwidth(context, weight, folds=laboratory.fold_labels, per_feature=True, starts=starts, max_evaluations=cap)
+    choice = select_bandwidth(
+        context, weight, folds=laboratory.fold_labels, per_feature=True, starts=starts, max_evaluations=cap
+    )
     return _stored(cell, kind, choice)
 
 
@@ -117,7 +128,8 @@ def estimator_of(kind: str) -> str:
 def bootstrap(experiment: Experiment, replicates: int, sums: Sums, bandwidth: Bandwidth) -> dict[str, Floats]:
     """Percentile interval ends (levels, 2, test_sets) of every estimator with a shared bandwidth or none.
 
-    All test sets of a cell see the same resamples of rows: the kernel sums of the counts are then needed once.
+    All test sets of a cell see the same resamples of rows: the kernel sums of the counts are then needed
+    once.
     """
     rng = names.stream("bootstrap", *experiment.cell.names)
     n = experiment.weight.shape[0]
@@ -126,12 +138,17 @@ def bootstrap(experiment: Experiment, replicates: int, sums: Sums, bandwidth: Ba
 
     def block(counts: Floats) -> dict[str, Floats]:
         found = {name: rule(counts) for name, rule in rules.items()}
-        return found | dict(zip(SHARED, resampled_local(experiment.weight, experiment.reward, local, counts), strict=True))
+        return found | dict(
+            zip(SHARED, resampled_local(experiment.weight, experiment.reward, local, counts), strict=True)
+        )
 
     blocks = row_blocks(replicates, _REPLICATES_PER_BLOCK)
     parts = each_block(block, [_draw_counts(n, rows.stop - rows.start, rng) for rows in blocks])
     tails = np.array([[(1 - level) / 2, (1 + level) / 2] for level in LEVELS])
-    return {name: np.quantile(np.concatenate([part[name] for part in parts]), tails, axis=0) for name in (*PLAIN, *SHARED)}
+    return {
+        name: np.quantile(np.concatenate([part[name] for part in parts]), tails, axis=0)
+        for name in (*PLAIN, *SHARED)
+    }
 
 
 def _draw_counts(n: int, replicates: int, rng: np.random.Generator) -> Floats:
@@ -147,12 +164,19 @@ def _one_by_one(estimator: Estimator[WeightedSample], experiment: Experiment) ->
         for weight, reward in zip(experiment.weight.T, experiment.reward.T, strict=True)
     ]
     return TestSetEstimates(
-        value=np.array([result.value for result in results]), std_error=np.array([result.std_error for result in results])
+        value=np.array([result.value for result in results]),
+        std_error=np.array([result.std_error for result in results]),
     )
 
 
 def _stored(cell: Cell, kind: str, choice: BandwidthChoice) -> StoredBandwidth:
-    return StoredBandwidth(key=cell.key, kind=kind, value=np.atleast_1d(choice.value), score=choice.score, evaluations=choice.evaluations)
+    return StoredBandwidth(
+        key=cell.key,
+        kind=kind,
+        value=np.atleast_1d(choice.value),
+        score=choice.score,
+        evaluations=choice.evaluations,
+    )
 
 
 def _unusable(weight: Floats) -> str | None:

@@ -13,7 +13,9 @@ from kwis_paper.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingStatus:
-    """Cells of one dataset and setting: how many there are, are finished with every estimator of the task, and failed."""
+    """Cells of one dataset and setting: how many there are, are finished with every estimator of the task,
+    and failed.
+    """
 
     dataset: str
     setting: str
@@ -43,7 +45,8 @@ def status(store: Store, task: Task) -> tuple[SettingStatus, ...]:
 def _parts(task: Task) -> list[tuple[str, str, list[Cell]]]:
     parts = []
     for name in task.datasets:
-        # Datasets of the paper are known by name; a table of one's own must be read to know its name and classes.
+        # Datasets of the paper are known by name; a table of one's own must be read to know its name and
+        # classes.
         known = SPECS[name] if task.label is None and name in SPECS else load(name, label=task.label)
         for setting in task.settings:
             cells = cells_of(known, setting, task)

@@ -1,8 +1,9 @@
 """Results in an embedded SQLite file: resumable, idempotent, never half written.
 
-One row per cell with its facts, one per chosen bandwidth, and one per cell and estimator with the estimates on all test sets (arrays as
-little-endian float64); pipelines add intervals and measures of the cell. Every write is one transaction, so a killed run leaves whole
-rows or none. A failed estimate is a row with its error.
+One row per cell with its facts, one per chosen bandwidth, and one per cell and estimator with the estimates
+on all test sets (arrays as little-endian float64); pipelines add intervals and measures of the cell. Every
+write is one transaction, so a killed run leaves whole rows or none. A failed estimate is a row with its
+error.
 """
 
 from __future__ import annotations
@@ -29,15 +30,20 @@ LEVELS = (0.68, 0.8, 0.9, 0.95)
 _SCHEMA = """
 create table if not exists meta (name text primary key, value text not null) without rowid;
 create table if not exists cells (
-    key text primary key, dataset text not null, setting text not null, logging text not null, evaluation text not null,
-    behaviour text not null, policy_type text not null, published integer not null, n_train integer not null, n_test integer not null,
-    difference real not null, bucket text not null, truth_published real not null, truth_expected real not null
+    key text primary key, dataset text not null, setting text not null, logging text not null,
+    evaluation text not null,
+    behaviour text not null, policy_type text not null, published integer not null,
+    n_train integer not null, n_test integer not null,
+    difference real not null, bucket text not null, truth_published real not null,
+    truth_expected real not null
 ) without rowid;
 create table if not exists bandwidths (
-    key text, kind text, value blob not null, score real not null, evaluations integer not null, primary key (key, kind)
+    key text, kind text, value blob not null, score real not null, evaluations integer not null,
+    primary key (key, kind)
 ) without rowid;
 create table if not exists estimates (
-    key text, estimator text, value blob, std_error blob, kernel_average real, error text, primary key (key, estimator)
+    key text, estimator text, value blob, std_error blob, kernel_average real, error text,
+    primary key (key, estimator)
 ) without rowid;
 create table if not exists bootstraps (
     key text, estimator text, replicates integer not null, ends blob not null, primary key (key, estimator)
@@ -45,10 +51,13 @@ create table if not exists bootstraps (
 create table if not exists intervals (
     key text, estimator text, method text, ends blob not null, primary key (key, estimator, method)
 ) without rowid;
-create table if not exists measures (key text, name text, value real, words text, primary key (key, name)) without rowid;
-create table if not exists curves (dataset text, name text, value blob not null, primary key (dataset, name)) without rowid;
+create table if not exists measures (key text, name text, value real, words text, primary key (key,
+    name)) without rowid;
+create table if not exists curves (dataset text, name text, value blob not null, primary key (dataset,
+    name)) without rowid;
 create table if not exists timings (
-    id integer primary key, dataset text not null, setting text not null, stage text not null, cells integer not null,
+    id integer primary key, dataset text not null, setting text not null, stage text not null,
+    cells integer not null,
     seconds real not null, threads integer not null
 );
 """
@@ -82,14 +91,21 @@ class Store:
         if found is None:
             chosen = design or Design()
             with self._transaction():
-                self._put("meta", [("design", json.dumps({"version": VERSION, **asdict(chosen)}, sort_keys=True))])
+                self._put(
+                    "meta", [("design", json.dumps({"version": VERSION, **asdict(chosen)}, sort_keys=True))]
+                )
             return chosen
         stored = json.loads(str(found))
         version = stored.pop("version")
         if version != VERSION:
-            raise InputError(f"`{self.path.name}` must hold results of version {VERSION}, got version {version}")
+            raise InputError(
+                f"`{self.path.name}` must hold results of version {VERSION}, got version {version}"
+            )
         if design is not None and asdict(design) != stored:
-            raise InputError(f"`{self.path.name}` must be used with the design it was begun with, {stored}, got {asdict(design)}")
+            raise InputError(
+                f"`{self.path.name}` must be used with the design it was begun with, {stored}, got "
+                f"{asdict(design)}"
+            )
         return Design(**stored)
 
     def finished(self, estimators: Iterable[str]) -> set[tuple[str, str]]:
@@ -101,7 +117,11 @@ class Store:
 
     def bootstrapped(self, replicates: int) -> set[tuple[str, str]]:
         """Pairs of key and estimator that have bootstrap intervals from this many resamples."""
-        return set(self._connection.execute("select key, estimator from bootstraps where replicates = ?", (replicates,)).fetchall())
+        return set(
+            self._connection.execute(
+                "select key, estimator from bootstraps where replicates = ?", (replicates,)
+            ).fetchall()
+        )
 
     def save_bandwidths(self, chosen: Iterable[StoredBandwidth]) -> None:
         """Keep bandwidths, all or none."""
@@ -113,19 +133,30 @@ class Store:
         """Bandwidth of one cell."""
         query = "select value, score, evaluations from bandwidths where key = ? and kind = ?"
         row = self._connection.execute(query, (key, kind)).fetchone()
-        return None if row is None else StoredBandwidth(key=key, kind=kind, value=_array(row[0]), score=row[1], evaluations=row[2])
+        return (
+            None
+            if row is None
+            else StoredBandwidth(key=key, kind=kind, value=_array(row[0]), score=row[1], evaluations=row[2])
+        )
 
     def bandwidths(self, kind: str) -> dict[str, StoredBandwidth]:
         """Bandwidths of one kind, by the key of their cell."""
-        rows = self._connection.execute("select key, value, score, evaluations from bandwidths where kind = ?", (kind,))
+        rows = self._connection.execute(
+            "select key, value, score, evaluations from bandwidths where kind = ?", (kind,)
+        )
         return {
-            key: StoredBandwidth(key=key, kind=kind, value=_array(value), score=score, evaluations=evaluations)
+            key: StoredBandwidth(
+                key=key, kind=kind, value=_array(value), score=score, evaluations=evaluations
+            )
             for key, value, score, evaluations in rows
         }
 
     def save_estimates(self, facts: CellFacts, estimates: Iterable[tuple[str, TestSetEstimates]]) -> None:
         """Keep a cell and its estimates, all or none."""
-        rows = [(facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None) for name, one in estimates]
+        rows = [
+            (facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None)
+            for name, one in estimates
+        ]
         with self._transaction():
             self._put("cells", [tuple(asdict(facts).values())])
             self._put("estimates", rows)
@@ -142,21 +173,31 @@ class Store:
 
     def save_pipelines(self, facts: CellFacts, results: PipelineResults) -> None:
         """Keep a cell, its estimates, intervals and measures, all or none."""
-        estimates = [(facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None) for name, one in results.estimates]
+        estimates = [
+            (facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None)
+            for name, one in results.estimates
+        ]
         with self._transaction():
             self._put("cells", [tuple(asdict(facts).values())])
             self._put("estimates", estimates)
-            self._put("intervals", [(facts.key, name, method, _blob(ends)) for name, method, ends in results.intervals])
+            self._put(
+                "intervals",
+                [(facts.key, name, method, _blob(ends)) for name, method, ends in results.intervals],
+            )
             self._put("measures", [(facts.key, one.name, one.value, one.words) for one in results.measures])
 
     def intervals(self) -> Iterator[tuple[str, str, str, Floats]]:
         """Key, estimator, method and ends (levels, 2, test_sets) of every interval kept by a pipeline."""
-        for key, estimator, method, ends in self._connection.execute("select * from intervals order by estimator, method, key"):
+        for key, estimator, method, ends in self._connection.execute(
+            "select * from intervals order by estimator, method, key"
+        ):
             yield key, estimator, method, _array(ends).reshape(len(LEVELS), 2, -1)
 
     def measures(self) -> Iterator[tuple[str, Measure]]:
         """Key of the cell and measure, by the name of the measure."""
-        for key, name, value, words in self._connection.execute("select key, name, value, words from measures order by name, key"):
+        for key, name, value, words in self._connection.execute(
+            "select key, name, value, words from measures order by name, key"
+        ):
             yield key, Measure(name=name, value=math.nan if value is None else value, words=words)
 
     def save_curve(self, dataset: str, name: str, values: Floats) -> None:
@@ -164,17 +205,22 @@ class Store:
         with self._transaction():
             self._put("curves", [(dataset, name, _blob(values))])
 
-    def save_timing(self, dataset: str, setting: str, stage: str, cells: int, seconds: float, threads: int) -> None:
+    def save_timing(
+        self, dataset: str, setting: str, stage: str, cells: int, seconds: float, threads: int
+    ) -> None:
         """Keep how long a stage took."""
         with self._transaction():
             self._connection.execute(
-                "insert into timings (dataset, setting, stage, cells, seconds, threads) values (?, ?, ?, ?, ?, ?)",
+                "insert into timings (dataset, setting, stage, cells, seconds, threads) values (?, ?, ?, ?, "
+                "?, ?)",
                 (dataset, setting, stage, cells, seconds, threads),
             )
 
     def failures(self) -> list[tuple[str, str, str]]:
         """Key, estimator and error of everything that failed."""
-        return self._connection.execute("select key, estimator, error from estimates where error is not null order by key").fetchall()
+        return self._connection.execute(
+            "select key, estimator, error from estimates where error is not null order by key"
+        ).fetchall()
 
     def cells(self) -> Iterator[CellFacts]:
         """All cells with results, in the order of their keys."""
@@ -183,7 +229,10 @@ class Store:
 
     def estimates(self, estimator: str) -> Iterator[StoredEstimate]:
         """Results of one estimator, in the order of their keys."""
-        query = "select key, value, std_error, kernel_average, error from estimates where estimator = ? order by key"
+        query = (
+            "select key, value, std_error, kernel_average, error from estimates where estimator = ? order by "
+            "key"
+        )
         for key, value, std_error, average, error in self._connection.execute(query, (estimator,)):
             yield StoredEstimate(
                 key=key,
@@ -205,8 +254,13 @@ class Store:
         return {(dataset, name): _array(value) for dataset, name, value in rows}
 
     def timings(self) -> list[tuple[str, str, str, int, float, int]]:
-        """Dataset, setting, stage, cells, seconds and most threads of all stages, summed over their batches."""
-        query = "select dataset, setting, stage, sum(cells), sum(seconds), max(threads) from timings group by 1, 2, 3 order by min(id)"
+        """Dataset, setting, stage, cells, seconds and most threads of all stages, summed over their
+        batches.
+        """
+        query = (
+            "select dataset, setting, stage, sum(cells), sum(seconds), max(threads) from timings group by 1, "
+            "2, 3 order by min(id)"
+        )
         return self._connection.execute(query).fetchall()
 
     def replicates(self) -> int:
@@ -215,11 +269,18 @@ class Store:
 
     def estimators(self) -> list[str]:
         """Names of the estimators with results, in alphabetical order."""
-        return [name for (name,) in self._connection.execute("select distinct estimator from estimates order by estimator")]
+        return [
+            name
+            for (name,) in self._connection.execute(
+                "select distinct estimator from estimates order by estimator"
+            )
+        ]
 
     def bandwidth_kinds(self) -> list[str]:
         """Kinds of bandwidths in this file, in alphabetical order."""
-        return [kind for (kind,) in self._connection.execute("select distinct kind from bandwidths order by kind")]
+        return [
+            kind for (kind,) in self._connection.execute("select distinct kind from bandwidths order by kind")
+        ]
 
     def _put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if rows:

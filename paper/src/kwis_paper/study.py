@@ -16,15 +16,16 @@ from kwis_paper.store import Store
 
 
 def cell(key: str, store: Path | str | None = None) -> Experiment:
-    """Arrays of the experiment with this key: contexts, weights and rewards of all test sets, both truths and the bandwidth.
+    """Arrays of the experiment with this key: contexts, weights and rewards of all test sets, both truths and
+    the bandwidth.
 
     Parameters
     ----------
     key
         As shown by the tables and kept in the store.
     store
-        Results to take the design and the bandwidth from. Without it the bandwidth is selected for this cell alone, which agrees with
-        the run's to about 1e-6 in the score it minimises.
+        Results to take the design and the bandwidth from. Without it the bandwidth is selected for this cell
+        alone, which agrees with the run's to about 1e-6 in the score it minimises.
     """
     found = cell_of(key)
     if store is None:

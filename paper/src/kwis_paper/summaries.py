@@ -1,4 +1,6 @@
-"""Aggregates of the experiments, the way the paper's tables aggregate them, with the published row beside each."""
+"""Aggregates of the experiments, the way the paper's tables aggregate them, with the published row beside
+each.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,9 @@ def buckets(results: Results, setting: str, truth: Truth) -> tuple[Bucket, ...]:
     paper = published_pairs(setting)
     ours_only = sorted(set(groups) - set(paper), key=_sorting)
     labels = sorted([*paper, *ours_only], key=lambda label: _position(label, paper))
-    return tuple(_bucket(results, setting, label, groups.get(label, []), paper.get(label), truth) for label in labels)
+    return tuple(
+        _bucket(results, setting, label, groups.get(label, []), paper.get(label), truth) for label in labels
+    )
 
 
 def _comparable(results: Results, setting: str) -> list[CellFacts]:
@@ -123,9 +127,18 @@ def _comparable(results: Results, setting: str) -> list[CellFacts]:
 
 
 def _bucket(
-    results: Results, setting: str, label: tuple[str, str, str], cells: Sequence[CellFacts], paper: Pair | None, truth: Truth
+    results: Results,
+    setting: str,
+    label: tuple[str, str, str],
+    cells: Sequence[CellFacts],
+    paper: Pair | None,
+    truth: Truth,
 ) -> Bucket:
-    ours = compare(results.errors("wis", cells, truth), results.errors("kernel-wis", cells, truth)) if cells else None
+    ours = (
+        compare(results.errors("wis", cells, truth), results.errors("kernel-wis", cells, truth))
+        if cells
+        else None
+    )
     normalised = Spread.of(results.errors("normalised-kernel-wis", cells, truth)) if cells else None
     return Bucket(
         setting=setting,
@@ -143,7 +156,9 @@ def _sorting(label: tuple[str, str, str]) -> tuple[str, str, float]:
     return (label[0], label[1], float(label[2].strip("(]").split(",")[1]))
 
 
-def _position(label: tuple[str, str, str], paper: dict[tuple[str, str, str], Pair]) -> tuple[int, str, str, float]:
+def _position(
+    label: tuple[str, str, str], paper: dict[tuple[str, str, str], Pair]
+) -> tuple[int, str, str, float]:
     """Datasets in the published order, new ones last; within a dataset by policy and bucket."""
     order = list(dict.fromkeys(dataset for dataset, _, _ in paper))
     return (order.index(label[0]) if label[0] in order else len(order), *_sorting(label))
@@ -152,33 +167,63 @@ def _position(label: tuple[str, str, str], paper: dict[tuple[str, str, str], Pai
 def published_pairs(setting: str) -> dict[tuple[str, str, str], Pair]:
     """Published rows of a setting by dataset, policy and bucket."""
     table = published.table(TABLES[setting])
-    names = ("dataset", "policy_type", "abs_diff_bucket", "wis", "wis_std", "kernel_wis", "kernel_wis_std", "n_obs", "p_value")
+    names = (
+        "dataset",
+        "policy_type",
+        "abs_diff_bucket",
+        "wis",
+        "wis_std",
+        "kernel_wis",
+        "kernel_wis_std",
+        "n_obs",
+        "p_value",
+    )
     rows = zip(*(table.column(name) for name in names), strict=True)
     return {
         (str(dataset), str(policy), str(bucket)): Pair(
-            wis=Spread(float(wis), float(wis_std)), kernel=Spread(float(kernel), float(kernel_std)), n=int(n), welch=float(p)
+            wis=Spread(float(wis), float(wis_std)),
+            kernel=Spread(float(kernel), float(kernel_std)),
+            n=int(n),
+            welch=float(p),
         )
         for dataset, policy, bucket, wis, wis_std, kernel, kernel_std, n, p in rows
     }
 
 
 @lru_cache(maxsize=32)
-def coverage_rows(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> tuple[CoverageRow, ...]:
+def coverage_rows(
+    results: Results, setting: str, truth: Truth, kind: IntervalKind
+) -> tuple[CoverageRow, ...]:
     """Rows of a coverage table."""
     table = published.table(COVERAGE_TABLES[setting])
     names = ("dataset", "policy_type", "abs_diff_bucket", "wis_coverage", "kernel_wis_coverage")
-    paper = {(str(row[0]), str(row[1]), str(row[2])): (float(row[3]), float(row[4])) for row in zip(*map(table.column, names), strict=True)}
+    paper = {
+        (str(row[0]), str(row[1]), str(row[2])): (float(row[3]), float(row[4]))
+        for row in zip(*map(table.column, names), strict=True)
+    }
     rows = []
     for bucket in buckets(results, setting, truth):
         wis, kernel, normalised = (
-            _mean_coverage(results, name, bucket.cells, truth, kind) for name in ("wis", "kernel-wis", "normalised-kernel-wis")
+            _mean_coverage(results, name, bucket.cells, truth, kind)
+            for name in ("wis", "kernel-wis", "normalised-kernel-wis")
         )
         said = paper.get(bucket.label, (math.nan, math.nan))
-        rows.append(CoverageRow(bucket=bucket, wis=wis, kernel=kernel, normalised=normalised, paper_wis=said[0], paper_kernel=said[1]))
+        rows.append(
+            CoverageRow(
+                bucket=bucket,
+                wis=wis,
+                kernel=kernel,
+                normalised=normalised,
+                paper_wis=said[0],
+                paper_kernel=said[1],
+            )
+        )
     return tuple(rows)
 
 
-def _mean_coverage(results: Results, name: str, cells: Sequence[CellFacts], truth: Truth, kind: IntervalKind) -> tuple[float, ...]:
+def _mean_coverage(
+    results: Results, name: str, cells: Sequence[CellFacts], truth: Truth, kind: IntervalKind
+) -> tuple[float, ...]:
     shares = results.coverage(name, cells, truth, kind)
     kept = shares[np.isfinite(shares).all(axis=1)]
     return tuple(float(share) for share in kept.mean(axis=0)) if kept.size else (math.nan,) * len(LEVELS)
@@ -188,7 +233,13 @@ def compare(wis: Floats, kernel: Floats) -> Pair:
     """Errors of the two estimators over the same experiments, with Welch's test and the paired t-test."""
     both = np.isfinite(wis) & np.isfinite(kernel)
     wis, kernel = wis[both], kernel[both]
-    return Pair(wis=Spread.of(wis), kernel=Spread.of(kernel), n=wis.size, welch=welch(wis, kernel), paired=paired(wis - kernel))
+    return Pair(
+        wis=Spread.of(wis),
+        kernel=Spread.of(kernel),
+        n=wis.size,
+        welch=welch(wis, kernel),
+        paired=paired(wis - kernel),
+    )
 
 
 def welch(a: Floats, b: Floats) -> float:
@@ -215,14 +266,24 @@ def paired(difference: Floats) -> float:
 
 def notes_of(datasets: Sequence[str]) -> tuple[str, ...]:
     """What must be said wherever these datasets are shown."""
-    return tuple(f"{note}." for name in dict.fromkeys(datasets) if name in SPECS for note in SPECS[name].notes if name == "arrhythmia")
+    return tuple(
+        f"{note}."
+        for name in dict.fromkeys(datasets)
+        if name in SPECS
+        for note in SPECS[name].notes
+        if name == "arrhythmia"
+    )
 
 
 def reward_note(design: Design) -> str:
     """How continuous rewards were read, which the paper leaves open to two readings."""
     if (design.rule, design.noise) == ("distance", "flip"):
         return (
-            "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward in ten is flipped; the "
+            "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward "
+            "in ten is flipped; the "
             "paper's heatmap and counts fit one minus that distance better."
         )
-    return f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the published numbers."
+    return (
+        f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the "
+        f"published numbers."
+    )

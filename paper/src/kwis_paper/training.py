@@ -2,12 +2,13 @@
 
 The paper leaves open how its policies were trained. Choices made here, for all datasets alike:
 
-- IW and SNIW start at zero parameters and climb the logarithm of the estimate by full-batch gradient ascent, as in Kuzborskij et al.
-  (2021), for the paper's 20 epochs. The step is 0.1: with the 0.01 of that source, 20 steps hardly leave the uniform policy.
-  They are trained once per dataset, reward and temperature, on the training rows, logged by the Gibbs policy with faulty action 0
-  at temperature 0.5.
-- Classifiers minimise the cross-entropy of the labels by Adam with a step of 1e-4, which on optdigits comes near the paper's own example
-  (linear model: 55 % accuracy at epoch 6, at best 97 %), in batches, on the training rows less a validation share of 0.2.
+- IW and SNIW start at zero parameters and climb the logarithm of the estimate by full-batch gradient ascent,
+  as in Kuzborskij et al. (2021), for the paper's 20 epochs. The step is 0.1: with the 0.01 of that source, 20
+  steps hardly leave the uniform policy. They are trained once per dataset, reward and temperature, on the
+  training rows, logged by the Gibbs policy with faulty action 0 at temperature 0.5.
+- Classifiers minimise the cross-entropy of the labels by Adam with a step of 1e-4, which on optdigits comes
+  near the paper's own example (linear model: 55 % accuracy at epoch 6, at best 97 %), in batches, on the
+  training rows less a validation share of 0.2.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def softmax(scores: Floats) -> Floats:
 
 @one_blas_thread
 def ascend(kind: str, temperature: float, logged: LoggedActions, n_actions: int) -> Floats:
-    """Parameters (d, n_actions) of a linear softmax policy that climbs the log of its VIS (``IW``) or WIS (``SNIW``) estimate."""
+    """Parameters (d, n_actions) of a linear softmax policy that climbs the log of its VIS (``IW``) or WIS
+    (``SNIW``) estimate.
+    """
     parameters = np.zeros((logged.context.shape[1], n_actions))
     taken = np.eye(n_actions)[logged.action]
     for _ in range(ASCENT_EPOCHS):
@@ -63,7 +66,9 @@ def ascend(kind: str, temperature: float, logged: LoggedActions, n_actions: int)
         pull = gained / gained.sum()
         if kind == "SNIW":
             pull = pull - weight / weight.sum()
-        parameters += ASCENT_STEP / temperature * (logged.context.T @ (pull[:, None] * (taken - probabilities)))
+        parameters += (
+            ASCENT_STEP / temperature * (logged.context.T @ (pull[:, None] * (taken - probabilities)))
+        )
     return parameters
 
 
@@ -98,7 +103,9 @@ class TrainedClassifier:
         return softmax(_scores(self.parameters, context))
 
     def behind(self, accuracy: float) -> Floats:
-        """Probabilities of the policy as it was when its accuracy was at least so much lower than late; the first one if it never was."""
+        """Probabilities of the policy as it was when its accuracy was at least so much lower than late; the
+        first one if it never was.
+        """
         late = max(self.levels)
         older = [level for level in self.levels if level <= late - round(accuracy / _ACCURACY_GRID)]
         return self.levels[max(older, default=min(self.levels))]
@@ -146,9 +153,9 @@ def train_classifier(
 def selected_epochs(accuracy: Floats) -> tuple[int, int]:
     """Early and late epoch, counted from 1, by the paper's rule.
 
-    Late: the first to reach the best accuracy rounded down to a multiple of 0.05. Early: the first to reach 0.4 less than that, or 0.1
-    where the best accuracy is below 0.5. (The paper says "rounded to the nearest"; its example, 0.97 to 0.95, is rounded down, and a level
-    rounded up would never be reached.)
+    Late: the first to reach the best accuracy rounded down to a multiple of 0.05. Early: the first to reach
+    0.4 less than that, or 0.1 where the best accuracy is below 0.5. (The paper says "rounded to the nearest";
+    its example, 0.97 to 0.95, is rounded down, and a level rounded up would never be reached.)
     """
     best = _grid_level(float(accuracy.max()))
     low = best - round(_EARLY_GAP / _ACCURACY_GRID)

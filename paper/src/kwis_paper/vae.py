@@ -1,7 +1,8 @@
 """A small variational autoencoder in plain numpy, for the continuous rewards of section 3.2.5.
 
-One hidden layer of 400 units on either side of a latent space of 20, the sizes in common use for handwritten digits: the paper took its
-network from a public example it does not describe. Bernoulli reconstruction, Adam, a few seconds on one core.
+One hidden layer of 400 units on either side of a latent space of 20, the sizes in common use for handwritten
+digits: the paper took its network from a public example it does not describe. Bernoulli reconstruction, Adam,
+a few seconds on one core.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class _Pass:
 
 @one_blas_thread
 def train_autoencoder(pixels: Floats, train: Ints, test: Ints, rng: np.random.Generator) -> Autoencoder:
-    """Train on the rows ``train``, follow the losses on both parts, and encode all rows; ``pixels`` lie in [0, 1]."""
+    """Train on the rows ``train``, follow the losses on both parts, and encode all rows; ``pixels`` lie in
+    [0, 1].
+    """
     d = pixels.shape[1]
     parameters = Parameters.of([(d, HIDDEN), (HIDDEN, 2 * LATENT), (LATENT, HIDDEN), (HIDDEN, d)], rng)
     optimiser = Adam(parameters, STEP)
@@ -104,8 +107,17 @@ def _gradient(parameters: Parameters, seen: _Pass) -> Floats:
     to_decoded = (to_logits @ w4.T) * (seen.decoded > 0)
     to_code = to_decoded @ w3.T
     to_mean = to_code + seen.mean / size
-    to_log_variance = 0.5 * (to_code * seen.noise * np.exp(0.5 * seen.log_variance) + (np.exp(seen.log_variance) - 1.0) / size)
+    to_log_variance = 0.5 * (
+        to_code * seen.noise * np.exp(0.5 * seen.log_variance) + (np.exp(seen.log_variance) - 1.0) / size
+    )
     to_moments = np.concatenate([to_mean, to_log_variance], axis=1)
     to_encoded = (to_moments @ w2.T) * (seen.encoded > 0)
-    pairs = ((seen.inputs, to_encoded), (seen.encoded, to_moments), (seen.code, to_decoded), (seen.decoded, to_logits))
-    return np.concatenate([part for inputs, error in pairs for part in ((inputs.T @ error).ravel(), error.sum(axis=0))])
+    pairs = (
+        (seen.inputs, to_encoded),
+        (seen.encoded, to_moments),
+        (seen.code, to_decoded),
+        (seen.decoded, to_logits),
+    )
+    return np.concatenate(
+        [part for inputs, error in pairs for part in ((inputs.T @ error).ravel(), error.sum(axis=0))]
+    )

@@ -11,7 +11,9 @@ _ROWS = 500
 
 
 def typical_distance(geometry: Geometry) -> float:
-    """Median distance between rows (a categorical mismatch counts 2 squared), from up to 500 evenly spaced ones."""
+    """Median distance between rows (a categorical mismatch counts 2 squared), from up to 500 evenly spaced
+    ones.
+    """
     rows = np.unique(np.linspace(0, geometry.n - 1, min(geometry.n, _ROWS)).astype(np.int64))
     unit = _unit(geometry)
     points = geometry.take(rows).scaled(unit)
@@ -22,13 +24,17 @@ def typical_distance(geometry: Geometry) -> float:
 
 
 def _unit(geometry: Geometry) -> float:
-    """A length of the order of the contexts, so that squares neither overflow nor vanish; at least 1 beside categorical columns."""
+    """A length of the order of the contexts, so that squares neither overflow nor vanish; at least 1 beside
+    categorical columns.
+    """
     largest = float(geometry.span().max(initial=0.0))
     return max(largest, 1.0) if geometry.categorical_columns.size else largest or 1.0
 
 
 def feature_scales(geometry: Geometry, typical: float) -> Floats:
-    """Typical distance of each column: in proportion to its spread, and ``typical`` for all where all spread alike."""
+    """Typical distance of each column: in proportion to its spread, and ``typical`` for all where all spread
+    alike.
+    """
     span, spread = geometry.span(), np.zeros(geometry.d)
     spread[geometry.numeric_columns] = span * np.std(geometry.numeric / np.where(span > 0, span, 1.0), axis=0)
     for column, codes in zip(geometry.categorical_columns, geometry.codes.T, strict=True):

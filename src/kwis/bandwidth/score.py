@@ -28,9 +28,10 @@ def cv_score(
 ) -> tuple[float, Floats]:
     """Cross-validated squared error of the kernel regression of ``weight`` on ``context``, and its gradient.
 
-    ``folds`` holds one integer label per row. Returns the mean over folds of the fold's mean squared error, and its derivative with
-    respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared bandwidth, ``(d,)`` for one per feature. ``mass`` is how often
-    each row counts, as one predicted and as one that predicts.
+    ``folds`` holds one integer label per row. Returns the mean over folds of the fold's mean squared error,
+    and its derivative with respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared
+    bandwidth, ``(d,)`` for one per feature. ``mass`` is how often each row counts, as one predicted and as
+    one that predicts.
     """
     contexts = check.contexts(context)
     n, d = contexts.shape
@@ -39,7 +40,9 @@ def cv_score(
     h = check.bandwidth(bandwidth, d)
     labels = Folds.of(check.fold_labels(folds, n), None if mass is None else check.masses(mass, n))
     scaled = Standardised.of(weights, labels)
-    score = exact_cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).score(scaled.weight, h)
+    score = exact_cross_validation(Geometry.of(contexts, columns), labels, as_kernel(kernel)).score(
+        scaled.weight, h
+    )
     return scaled.restore(score.value), scaled.restore(score.gradient)
 
 
@@ -54,18 +57,22 @@ def kernel_mean(
 ) -> Floats:
     """Kernel average of ``weight`` around each row of ``at``: ``sum_j k(x, s_j) w_j / sum_j k(x, s_j)``.
 
-    With ``at=None`` around its own rows, each counted in its own mean. Where a compact kernel leaves a row without neighbours, its
-    nearest rows are averaged.
+    With ``at=None`` around its own rows, each counted in its own mean. Where a compact kernel leaves a row
+    without neighbours, its nearest rows are averaged.
     """
     contexts = check.contexts(context)
     n, d = contexts.shape
     weights = check.column(weight, "weight", n)
     columns = check.categorical_columns(categorical, contexts)
     h, profile = check.bandwidth(bandwidth, d), as_kernel(kernel)
-    shift = n.bit_length() if np.abs(weights).max() > np.finfo(np.float64).max / n else 0  # or their sum would overflow
+    shift = (
+        n.bit_length() if np.abs(weights).max() > np.finfo(np.float64).max / n else 0
+    )  # or their sum would overflow
     weights = np.ldexp(weights, -shift)
     if at is None:
-        sums = kernel_products(contexts, h, profile, columns, np.stack([np.ones_like(weights), weights], axis=1))
+        sums = kernel_products(
+            contexts, h, profile, columns, np.stack([np.ones_like(weights), weights], axis=1)
+        )
         return np.ldexp(sums[:, 1] / sums[:, 0], shift)
     where = check.contexts(at, "at")
     check.same_columns(where, d)

@@ -1,7 +1,8 @@
 """Searches for the bandwidth with the smallest held-out error.
 
-One shared bandwidth: a scan over a geometric grid, then each promising minimum is refined by safeguarded Newton steps on the
-gradient. Several bandwidths, or starts given by the caller: L-BFGS-B from each start (the paper's Algorithm 1).
+One shared bandwidth: a scan over a geometric grid, then each promising minimum is refined by safeguarded
+Newton steps on the gradient. Several bandwidths, or starts given by the caller: L-BFGS-B from each start (the
+paper's Algorithm 1).
 
 Scores are in units of the score at an infinite bandwidth.
 """
@@ -25,14 +26,18 @@ _SPACING = _OCTAVE / 2  # of the scan, in log h
 _ABOVE, _COUNT = 5, 27  # the scan goes from 5 octaves above the typical distance to 8 below
 _FARTHEST = 10.0  # octaves from the typical distance: beyond, the kernel is flat or isolates every row
 _REACH = 2.0**_FARTHEST
-_FINER, _AROUND, _MOST = _OCTAVE / 24, 36, 8  # second scan of a kinked curve: spacing, nodes on each side, minima refined
+_FINER, _AROUND, _MOST = (
+    _OCTAVE / 24,
+    36,
+    8,
+)  # second scan of a kinked curve: spacing, nodes on each side, minima refined
 _CLOSE = 0.02  # a local minimum of the scan this close to the best is refined too
 _STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps that need not halve the bracket
 _LEVEL = 1e-12  # relative difference between scores that counts as none
 _ROUGH = 1e-7  # relative gain in score at which single precision has done its part
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
-# A descent may take this many evaluations. Then it must be on the way to a gain over the best end so far of at least this share: at the
-# pace of the last few evaluations, within so many times as many.
+# A descent may take this many evaluations. Then it must be on the way to a gain over the best end so far of
+# at least this share: at the pace of the last few evaluations, within so many times as many.
 _UNTRIED, _WORTH, _PACE, _AHEAD = 30, 1e-4, 10, 8
 
 
@@ -86,16 +91,23 @@ def scan_grid(typical: float) -> Floats:
 
 
 def local_minima(scores: Floats) -> list[int]:
-    """Indices of the promising minima of a scanned curve, best first; of a plateau only the widest bandwidth counts."""
+    """Indices of the promising minima of a scanned curve, best first; of a plateau only the widest bandwidth
+    counts.
+    """
     wider, narrower = np.append(np.inf, scores[:-1]), np.append(scores[1:], np.inf)
     dips = np.flatnonzero((scores < wider * (1 - _LEVEL)) & (scores <= narrower * (1 + 2 * _LEVEL)))
-    return [int(i) for i in dips[np.argsort(scores[dips], kind="stable")] if scores[i] <= scores.min() * (1 + _CLOSE)]
+    return [
+        int(i)
+        for i in dips[np.argsort(scores[dips], kind="stable")]
+        if scores[i] <= scores.min() * (1 + _CLOSE)
+    ]
 
 
 def shared_bandwidth(search: Search, typical: float, kinked: bool) -> None:
     """Scan, then refine the promising minima; end points go to ``search.ends``.
 
-    The curve of a compact kernel is ``kinked`` wherever a row gains a neighbour: it is scanned again, more finely, around its best part.
+    The curve of a compact kernel is ``kinked`` wherever a row gains a neighbour: it is scanned again, more
+    finely, around its best part.
     """
     grid, spacing = scan_grid(typical), _SPACING
     scores = search.scan(grid)
@@ -127,7 +139,9 @@ def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Valley:
-    """A minimum seen on a scan, in ``log h``: what brackets it, its node and score, and where a parabola would have it."""
+    """A minimum seen on a scan, in ``log h``: what brackets it, its node and score, and where a parabola
+    would have it.
+    """
 
     low: float
     high: float
@@ -147,7 +161,9 @@ def refine(search: Search, valley: Valley) -> None:
 
 
 def _descend(search: Search, how: CrossValidation, valley: Valley, gain: float) -> tuple[float, float, float]:
-    """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the bracket does not shrink."""
+    """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the
+    bracket does not shrink.
+    """
     low, high, x, curvature = valley.low, valley.high, valley.guess, valley.curvature
     best = (x, math.inf, curvature)
     previous: tuple[float, float] | None = None
@@ -178,8 +194,12 @@ class _HopelessError(Exception):
     """Ends a descent that will not reach its rival."""
 
 
-def descend_from(search: Search, start: Floats, how: CrossValidation, route: Route, rival: float = math.inf) -> Bandwidth:
-    """L-BFGS-B from ``start`` along one route; returns where it ended, or its best point if it lost touch with a ``rival`` score."""
+def descend_from(
+    search: Search, start: Floats, how: CrossValidation, route: Route, rival: float = math.inf
+) -> Bandwidth:
+    """L-BFGS-B from ``start`` along one route; returns where it ended, or its best point if it lost touch
+    with a ``rival`` score.
+    """
     from scipy.optimize import minimize
 
     lowest = [math.inf]
@@ -198,12 +218,16 @@ def descend_from(search: Search, start: Floats, how: CrossValidation, route: Rou
     options = {"maxfun": route.cap, "maxiter": route.cap}
     minimise: Any = minimize
     with contextlib.suppress(_HopelessError):
-        best = minimise(objective, first, jac=True, method="L-BFGS-B", bounds=route.bounds(), options=options).x
+        best = minimise(
+            objective, first, jac=True, method="L-BFGS-B", bounds=route.bounds(), options=options
+        ).x
     return route.bandwidth(best)
 
 
 def _hopeless(lowest: list[float], rival: float) -> bool:
-    """Whether a descent with these lowest scores so far is too slow to be worth going on with beside a rival."""
+    """Whether a descent with these lowest scores so far is too slow to be worth going on with
+    beside a rival.
+    """
     if len(lowest) <= _UNTRIED or math.isinf(rival):
         return False
     return lowest[-1] - rival * (1 - _WORTH) > _AHEAD * (lowest[-1 - _PACE] - lowest[-1])
@@ -211,7 +235,8 @@ def _hopeless(lowest: list[float], rival: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Coordinates of a search: ``log h``, or ``(scale / h)^2``, in which dropping a feature is a plain bound at 0.
+    """Coordinates of a search: ``log h``, or ``(scale / h)^2``, in which dropping a feature is a plain bound
+    at 0.
 
     ``scales`` holds the typical distance of every feature, or of the rows for one shared bandwidth.
     """

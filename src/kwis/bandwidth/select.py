@@ -47,15 +47,17 @@ def select_bandwidth(
     folds
         Number of folds (drawn once, with ``rng``, whole groups together), or one label per row.
     starts
-        Initial bandwidths, ``(m,)`` or ``(m, d)``: L-BFGS-B over ``log h`` runs from each, as in the paper. By default
-        the quickest exact route is taken: a scan and a refinement for one shared bandwidth; for one per feature, starts
-        log-spaced around the median distance, searched over ``log h`` and over ``1/h^2``.
+        Initial bandwidths, ``(m,)`` or ``(m, d)``: L-BFGS-B over ``log h`` runs from each, as in the paper.
+        By default the quickest exact route is taken: a scan and a refinement for one shared bandwidth; for
+        one per feature, starts log-spaced around the median distance, searched over ``log h`` and over
+        ``1/h^2``.
     per_feature
         Choose one bandwidth per feature instead of one for all.
     mass
         How often each row counts, as one predicted and as one that predicts; by default once.
     callback
-        Called after every evaluation with its number, the start it belongs to and the score relative to an infinite bandwidth's.
+        Called after every evaluation with its number, the start it belongs to and the score relative to an
+        infinite bandwidth's.
     max_evaluations
         Cap for each start of a search by L-BFGS-B.
 
@@ -83,7 +85,14 @@ class Problem:
 
     @classmethod
     def of(
-        cls, context: ArrayLike, categorical: Any, folds: Any, kernel: Kernel | str, group: Any, rng: Seed, mass: ArrayLike | None = None
+        cls,
+        context: ArrayLike,
+        categorical: Any,
+        folds: Any,
+        kernel: Kernel | str,
+        group: Any,
+        rng: Seed,
+        mass: ArrayLike | None = None,
     ) -> Problem:
         contexts = check.contexts(context)
         geometry = Geometry.of(contexts, check.categorical_columns(categorical, contexts))
@@ -95,7 +104,13 @@ class Problem:
         return cross_validation(self.geometry, self.folds, self.kernel)
 
     def select(
-        self, plan: Plan, weight: Floats, starts: Floats | None, per_feature: bool, cap: int, callback: Callback | None = None
+        self,
+        plan: Plan,
+        weight: Floats,
+        starts: Floats | None,
+        per_feature: bool,
+        cap: int,
+        callback: Callback | None = None,
     ) -> BandwidthChoice:
         scaled = Standardised.of(weight, self.folds)
         if scaled.score == 0:
@@ -110,7 +125,9 @@ class Problem:
         return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search))
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
-        """L-BFGS-B from every start where evaluations are cheap, then from the best end, with what its start left of the cap, exactly."""
+        """L-BFGS-B from every start where evaluations are cheap, then from the best end, with what its start
+        left of the cap, exactly.
+        """
         scales = self._scales(starts.ndim > 1)
         rough, exact = search.plan.locate, search.plan.finish
         search.starts = len(starts)
@@ -122,24 +139,32 @@ class Problem:
             search.ends.append((end, search.score(end, exact).value))
         if rough is not exact:
             search.start = best = min(range(len(starts)), key=lambda number: search.ends[number][1])
-            end = descend_from(search, np.atleast_1d(search.ends[best][0]), exact, Route(scales, False, left[best]))
+            end = descend_from(
+                search, np.atleast_1d(search.ends[best][0]), exact, Route(scales, False, left[best])
+            )
             search.ends[best] = end, search.score(end, exact).value
 
     def _per_feature(self, search: Search, cap: int) -> None:
-        """Locate minima from the shared optimum and from every start along both routes, then finish the best one along both, exactly.
+        """Locate minima from the shared optimum and from every start along both routes, then finish the best
+        one along both, exactly.
 
-        The route over ``1/h^2`` is the quicker one: it goes first, and what it finds spares the other its slow approaches to worse minima.
+        The route over ``1/h^2`` is the quicker one: it goes first, and what it finds spares the other its
+        slow approaches to worse minima.
         """
         scales = self._scales(True)
         shared_bandwidth(search, self.typical, self.kernel.compact)
         shared, score = search.best()
         everywhere = np.full(self.geometry.d, shared)
         search.ends = [(everywhere, score)]
-        routes = [(everywhere, True)] + [(start, inverse) for inverse in (True, False) for start in default_starts(scales)]
+        routes = [(everywhere, True)] + [
+            (start, inverse) for inverse in (True, False) for start in default_starts(scales)
+        ]
         search.starts = len(routes) + 1
         for number, (start, inverse) in enumerate(routes):
             search.start = number
-            end = descend_from(search, start, search.plan.locate, Route(scales, inverse, cap), search.best()[1])
+            end = descend_from(
+                search, start, search.plan.locate, Route(scales, inverse, cap), search.best()[1]
+            )
             search.ends.append((end, search.score(end, search.plan.finish).value))
         search.start = len(routes)
         end = search.best()[0]
@@ -156,7 +181,12 @@ class Problem:
         return search.plan.finish.score(search.weight, value).isolated if self.kernel.compact else 0
 
     def choice(
-        self, scaled: Standardised, ends: list[tuple[Bandwidth, float]], evaluations: int, per_feature: bool, isolated: int = 0
+        self,
+        scaled: Standardised,
+        ends: list[tuple[Bandwidth, float]],
+        evaluations: int,
+        per_feature: bool,
+        isolated: int = 0,
     ) -> BandwidthChoice:
         """The best end point, or infinity where the mean of the other folds does no worse."""
         infinite = np.full(self.geometry.d, np.inf) if per_feature else math.inf
@@ -165,7 +195,10 @@ class Problem:
             value, score, isolated = infinite, 1.0, 0
         end_points = np.array([end for end, _ in ends], dtype=np.float64)
         if per_feature:
-            value, end_points = check.read_only(np.broadcast_to(value, self.geometry.d)), end_points.reshape(len(ends), self.geometry.d)
+            value, end_points = (
+                check.read_only(np.broadcast_to(value, self.geometry.d)),
+                end_points.reshape(len(ends), self.geometry.d),
+            )
         return BandwidthChoice(
             value=value,
             score=scaled.restore(score),

@@ -1,8 +1,9 @@
 """Shared bandwidths for many weight vectors on the same contexts and folds, hundreds at the price of a few.
 
-All vectors are scanned together in float32 on the grid of the single search. Around its minima each is then scored in float64 at five
-finer nodes, common to all vectors so that kernels are shared; the minimum of the polynomial through them is the answer, its score
-within 1e-6 of the smallest. The few vectors whose minimum lies off the grid are searched one by one.
+All vectors are scanned together in float32 on the grid of the single search. Around its minima each is then
+scored in float64 at five finer nodes, common to all vectors so that kernels are shared; the minimum of the
+polynomial through them is the answer, its score within 1e-6 of the smallest. The few vectors whose minimum
+lies off the grid are searched one by one.
 """
 
 from __future__ import annotations
@@ -52,15 +53,20 @@ def select_bandwidths(
 ) -> tuple[BandwidthChoice, ...]:
     """:func:`select_bandwidth` for every column of ``weights`` (n, E), on the same folds.
 
-    Shared bandwidths of many columns come from matrix products common to all; their scores are within 1e-6 relative of those
-    of the single selection. One per feature, and compact kernels, are searched column by column. The callback's ``start`` counts the
-    columns done.
+    Shared bandwidths of many columns come from matrix products common to all; their scores are within 1e-6
+    relative of those of the single selection. One per feature, and compact kernels, are searched column by
+    column. The callback's ``start`` counts the columns done.
     """
     problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
     count = columns.shape[1]
-    apart = per_feature or count <= _FEW or problem.kernel.compact or LatticeCV.fits(problem.geometry, problem.folds)
+    apart = (
+        per_feature
+        or count <= _FEW
+        or problem.kernel.compact
+        or LatticeCV.fits(problem.geometry, problem.folds)
+    )
     choices: list[BandwidthChoice] = []
 
     def told(progress: Progress) -> None:
@@ -79,7 +85,9 @@ def select_bandwidths(
             else:
                 batch = columns[:, first : first + _BATCH]
                 together = _together(problem, plan, batch, told)
-                choices += [choice or alone(column) for choice, column in zip(together, batch.T.copy(), strict=True)]
+                choices += [
+                    choice or alone(column) for choice, column in zip(together, batch.T.copy(), strict=True)
+                ]
     return tuple(choices)
 
 
@@ -95,23 +103,32 @@ def _together(problem: Problem, plan: Plan, columns: Floats, told: Callback) -> 
     for dip in dips:
         if math.isfinite(dip.x):
             ends[dip.vector].append((math.exp(dip.x), dip.score))
-    return [None if vector in lost else problem.choice(column, ends[vector], curves.passes, False) for vector, column in enumerate(scaled)]
+    return [
+        None if vector in lost else problem.choice(column, ends[vector], curves.passes, False)
+        for vector, column in enumerate(scaled)
+    ]
 
 
 Scores = Callable[[Floats, Floats, Floats, Any], Floats]
-"""From weights, bandwidths, the pairs of them that are wanted, and a precision, to ``(bandwidths, vectors)`` scores."""
+"""From weights, bandwidths, the pairs of them that are wanted, and a precision, to ``(bandwidths, vectors)``
+scores.
+"""
 
 
 def _scores(problem: Problem, plan: Plan) -> Scores:
     if isinstance(plan.finish, OneHotCV):
         indicators = plan.finish
         return lambda weights, bandwidths, wanted, _: indicators.scan_many(weights, bandwidths, wanted)
-    return ManyCV(problem.geometry, problem.folds, problem.kernel, uses_compiled_tiles(problem.geometry, problem.kernel)).scan
+    return ManyCV(
+        problem.geometry, problem.folds, problem.kernel, uses_compiled_tiles(problem.geometry, problem.kernel)
+    ).scan
 
 
 @dataclass(slots=True)
 class _Dip:
-    """A minimum of one vector's curve: where it seems to be, in ``log h``, its score, and whether the fine nodes failed to find it."""
+    """A minimum of one vector's curve: where it seems to be, in ``log h``, its score, and whether the fine
+    nodes failed to find it.
+    """
 
     vector: int
     x: float
@@ -136,7 +153,9 @@ class _Curves:
         return scores
 
     def dips(self, varies: Floats) -> list[_Dip]:
-        """Promising minima: every other node of the grid for all vectors, those between only where a vector's scores are near its best."""
+        """Promising minima: every other node of the grid for all vectors, those between only where a vector's
+        scores are near its best.
+        """
         scores = np.full((self.grid.size, varies.size), np.inf)
         wanted = np.zeros(scores.shape, dtype=bool)
         wanted[::2] = varies
@@ -152,7 +171,9 @@ class _Curves:
         ]
 
     def _lowest(self, scores: Floats, index: int) -> float:
-        """``log h`` at the minimum of the polynomial through the nodes around a dip; infinite where it lies beyond the grid."""
+        """``log h`` at the minimum of the polynomial through the nodes around a dip; infinite where it lies
+        beyond the grid.
+        """
         if index == 0 and scores[0] <= scores[1]:
             return math.inf
         nodes = np.arange(max(index - 2, 0), min(index + 3, self.grid.size))
@@ -179,7 +200,9 @@ class _Curves:
             pending = [dip for dip in pending if dip.lost]
 
     def _beyond_the_grid(self, dips: list[_Dip]) -> None:
-        """Far above the typical distance a curve is nearly straight in ``1/h^2``: where it falls towards 0, infinity is its minimum."""
+        """Far above the typical distance a curve is nearly straight in ``1/h^2``: where it falls towards 0,
+        infinity is its minimum.
+        """
         if not dips:
             return
         wanted = np.zeros((1, self.weights.shape[1]), dtype=bool)
@@ -191,10 +214,15 @@ class _Curves:
 
 
 def _polynomial_minimum(x: Floats, values: Floats) -> tuple[float, float]:
-    """Lowest point of the polynomial through the points, among its stationary points between them and the points themselves."""
+    """Lowest point of the polynomial through the points, among its stationary points between them and the
+    points themselves.
+    """
     polynomial = Polynomial.fit(x, values, x.size - 1)
     roots = polynomial.deriv().roots()
     inside = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > x.min()) & (roots.real < x.max())]
-    points = [*((float(polynomial(root)), float(root)) for root in inside), *zip(values.tolist(), x.tolist(), strict=True)]
+    points = [
+        *((float(polynomial(root)), float(root)) for root in inside),
+        *zip(values.tolist(), x.tolist(), strict=True),
+    ]
     score, lowest = min(points)
     return lowest, score

@@ -1,11 +1,12 @@
 """One bandwidth per feature, shrunk towards the shared one.
 
-Left to itself, a search over d bandwidths finds what fits the folds at hand: with more features than rows it always finds something.
-Here the bandwidths are ``h exp(x)`` with a penalty ``strength * explained * |x|^2`` on the shape x, where ``explained`` is the share of
-the weights' variance that the shared bandwidth explains. The strength is chosen by nested validation: shapes are fitted on one half of
-the rows and judged by how well they predict the weights of the other, and the other way round. Unless some shape beats none by more than
-its standard error, all features keep the shared bandwidth. A few dozen evaluations on at most 2,000 rows; then one search along the
-shape, on all rows.
+Left to itself, a search over d bandwidths finds what fits the folds at hand: with more features than rows it
+always finds something. Here the bandwidths are ``h exp(x)`` with a penalty ``strength * explained * |x|^2``
+on the shape x, where ``explained`` is the share of the weights' variance that the shared bandwidth explains.
+The strength is chosen by nested validation: shapes are fitted on one half of the rows and judged by how well
+they predict the weights of the other, and the other way round. Unless some shape beats none by more than its
+standard error, all features keep the shared bandwidth. A few dozen evaluations on at most 2,000 rows; then
+one search along the shape, on all rows.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def select_shrunk(
     Returns
     -------
     BandwidthChoice
-        ``value`` has one bandwidth per feature, all equal where no shape was worth it; ``end_points`` are the shared and the shaped one.
+        ``value`` has one bandwidth per feature, all equal where no shape was worth it; ``end_points`` are the
+        shared and the shaped one.
     """
     generator = check.generator(rng)
     contexts = check.contexts(context)
@@ -70,7 +72,11 @@ def select_shrunk(
         plan = problem.plan()
         shared = problem.select(plan, weights, None, False, 600)
         search = _Shapes(log.at_most(_MOST_ROWS, generator), generator)
-        shape = search.shape() if math.isfinite(float(shared.value)) and problem.geometry.d > 1 else np.zeros(problem.geometry.d)
+        shape = (
+            search.shape()
+            if math.isfinite(float(shared.value)) and problem.geometry.d > 1
+            else np.zeros(problem.geometry.d)
+        )
         return _finished(problem, plan, weights, shared, shape, search.evaluations)
 
 
@@ -88,7 +94,9 @@ class _Rows:
 
     def take(self, rows: Ints) -> _Rows:
         labels = None if self.group is None else self.group[rows]
-        return replace(self, context=self.context[rows], weight=self.weight[rows], mass=self.mass[rows], group=labels)
+        return replace(
+            self, context=self.context[rows], weight=self.weight[rows], mass=self.mass[rows], group=labels
+        )
 
     def at_most(self, count: int, rng: np.random.Generator) -> _Rows:
         n = self.weight.size
@@ -112,7 +120,9 @@ class _Shapes:
     evaluations: int = 0
 
     def shape(self) -> Floats:
-        """``log`` of each feature's bandwidth over the shared one; 0 where no shape predicts other rows better."""
+        """``log`` of each feature's bandwidth over the shared one; 0 where no shape predicts other rows
+        better.
+        """
         flat = np.zeros(self.rows.context.shape[1])
         if self.rows.units() < 2 * _LEAST_ROWS:
             return flat
@@ -124,22 +134,34 @@ class _Shapes:
         return flat if fitted is None else fitted[1][-1]
 
     def _gains(self) -> Floats:
-        """``(n, strengths)``: by how much each shape, fitted on the other half, predicts a row better than none."""
+        """``(n, strengths)``: by how much each shape, fitted on the other half, predicts a row better than
+        none.
+        """
         halves = as_folds(2, self.rows.weight.size, self.rng, self.rows.group)
         gains = np.zeros((halves.size, len(STRENGTHS)))
         for half in (0, 1):
-            fit, judge = self.rows.take(np.flatnonzero(halves != half)), self.rows.take(np.flatnonzero(halves == half))
+            fit, judge = (
+                self.rows.take(np.flatnonzero(halves != half)),
+                self.rows.take(np.flatnonzero(halves == half)),
+            )
             fitted = self._path(fit, STRENGTHS)
             if fitted is None:
                 continue
             h, shapes = fitted
-            errors = [_squared_errors(fit, judge, h * np.exp(shape)) for shape in (np.zeros(shapes[0].size), *shapes)]
+            errors = [
+                _squared_errors(fit, judge, h * np.exp(shape))
+                for shape in (np.zeros(shapes[0].size), *shapes)
+            ]
             gains[halves == half] = np.stack([errors[0] - each for each in errors[1:]], axis=1)
         return gains
 
     def _path(self, rows: _Rows, strengths: Iterable[float]) -> tuple[float, list[Floats]] | None:
-        """Shared bandwidth of these rows and the shapes along the strengths; None where the shared one is infinite."""
-        problem = rows.problem(as_folds(min(rows.folds, rows.units()), rows.weight.size, self.rng, rows.group))
+        """Shared bandwidth of these rows and the shapes along the strengths; None where the shared one is
+        infinite.
+        """
+        problem = rows.problem(
+            as_folds(min(rows.folds, rows.units()), rows.weight.size, self.rng, rows.group)
+        )
         scaled = Standardised.of(rows.weight, problem.folds)
         if scaled.score == 0:
             return None
@@ -167,18 +189,31 @@ class _Shapes:
 
         options = {"maxfun": _EVALUATIONS, "maxiter": _EVALUATIONS}
         minimise: Any = minimize
-        return np.asarray(minimise(objective, start, jac=True, method="L-BFGS-B", bounds=[_LIMITS] * start.size, options=options).x)
+        return np.asarray(
+            minimise(
+                objective, start, jac=True, method="L-BFGS-B", bounds=[_LIMITS] * start.size, options=options
+            ).x
+        )
 
 
 def _squared_errors(fit: _Rows, judge: _Rows, bandwidth: Floats) -> Floats:
     columns = (fit.mass * fit.weight, fit.mass)
-    load, mass = (kernel_means(judge.context, fit.context, bandwidth, fit.kernel, fit.categorical, column) for column in columns)
-    unit = max(float(fit.weight.max()), float(judge.weight.max()), np.finfo(np.float64).tiny)  # squares of huge weights would overflow
+    load, mass = (
+        kernel_means(judge.context, fit.context, bandwidth, fit.kernel, fit.categorical, column)
+        for column in columns
+    )
+    unit = max(
+        float(fit.weight.max()), float(judge.weight.max()), np.finfo(np.float64).tiny
+    )  # squares of huge weights would overflow
     return judge.mass * np.square((judge.weight - load / mass) / unit)
 
 
-def _finished(problem: Problem, plan: Plan, weight: Floats, shared: BandwidthChoice, shape: Floats, evaluations: int) -> BandwidthChoice:
-    """The best bandwidth along the shape on all rows, or the shared one for every feature where that is no worse."""
+def _finished(
+    problem: Problem, plan: Plan, weight: Floats, shared: BandwidthChoice, shape: Floats, evaluations: int
+) -> BandwidthChoice:
+    """The best bandwidth along the shape on all rows, or the shared one for every feature where that is no
+    worse.
+    """
     everywhere = np.full(problem.geometry.d, float(shared.value))
     value, score, count = everywhere, shared.score, shared.evaluations + evaluations
     ends = [(everywhere, shared.score)]
@@ -200,7 +235,9 @@ def _finished(problem: Problem, plan: Plan, weight: Floats, shared: BandwidthCho
 
 
 def _along(plan: Plan, weight: Floats, start: float, shape: Floats) -> tuple[float, float, int]:
-    """Factor of the shape with the smallest held-out error, near the shared bandwidth; the error, and the evaluations spent."""
+    """Factor of the shape with the smallest held-out error, near the shared bandwidth; the error, and the
+    evaluations spent.
+    """
     from scipy.optimize import minimize
 
     spent = 0
@@ -214,5 +251,12 @@ def _along(plan: Plan, weight: Floats, start: float, shape: Floats) -> tuple[flo
     centre = math.log(start)
     minimise: Any = minimize
     options = {"maxfun": _LAST_EVALUATIONS}
-    found = minimise(objective, np.array([centre]), jac=True, method="L-BFGS-B", bounds=[(centre - 3, centre + 3)], options=options)
+    found = minimise(
+        objective,
+        np.array([centre]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(centre - 3, centre + 3)],
+        options=options,
+    )
     return math.exp(found.x[0]), float(found.fun), spent

@@ -16,9 +16,11 @@ Number = TypeVar("Number", float, Floats)
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """Weights shifted and scaled so that an infinite bandwidth scores 1: neither changes where the minimum is.
+    """Weights shifted and scaled so that an infinite bandwidth scores 1: neither changes where the minimum
+    is.
 
-    ``score`` is that of an infinite bandwidth in units of the squared largest weight; 0 if all weights are equal.
+    ``score`` is that of an infinite bandwidth in units of the squared largest weight; 0 if all weights are
+    equal.
     """
 
     weight: Floats

@@ -1,4 +1,6 @@
-"""Can this log answer the question? Weights, propensities, support, balance and drift, and a plain verdict with its reasons."""
+"""Can this log answer the question? Weights, propensities, support, balance and drift, and a plain verdict
+with its reasons.
+"""
 
 from kwis.checks.balance import balance
 from kwis.checks.drift import drift

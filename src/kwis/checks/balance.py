@@ -24,7 +24,10 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
         ``(n,)`` importance weights of a target, to be judged as well.
     """
     if log.propensity is None:
-        raise InputError("`log` must have propensities for a balance after weighting; kwis.estimate_propensities supplies them")
+        raise InputError(
+            "`log` must have propensities for a balance after weighting; kwis.estimate_propensities supplies "
+            "them"
+        )
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
     inverse = mass / log.propensity
     taken = np.bincount(log.action, minlength=log.n_actions)
@@ -51,7 +54,9 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
 
 
 def _largest(standard: Floats, log: LoggedBandit, weight: Floats, actions: Ints) -> float:
-    """Largest distance, over the actions, of the mean among those who took it; 0 where no action has enough rows."""
+    """Largest distance, over the actions, of the mean among those who took it; 0 where no action has enough
+    rows.
+    """
     total = np.bincount(log.action, weight, minlength=log.n_actions)[actions]
     sums = np.bincount(log.action, weight * standard, minlength=log.n_actions)[actions]
     return float(np.abs(sums / total).max()) if len(actions) else 0.0

@@ -1,10 +1,12 @@
-"""What the two distributions say about weights beyond those that were drawn: whether they have a bound, and how far they spread.
+"""What the two distributions say about weights beyond those that were drawn: whether they have a bound, and
+how far they spread.
 
 Weights with a known upper bound have no tail. Either of two things shows it:
 
-- the smallest propensity belongs to several decisions, as with an epsilon-greedy or uniform logger, with clipped or rounded propensities
-  and with few contexts: a floor, and no weight is above its inverse;
-- the largest ratio of the two distributions over all rows and actions is known and the largest weight is near it.
+- the smallest propensity belongs to several decisions, as with an epsilon-greedy or uniform logger, with
+  clipped or rounded propensities and with few contexts: a floor, and no weight is above its inverse;
+- the largest ratio of the two distributions over all rows and actions is known and the largest weight is near
+  it.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def least_positive(chances: Floats) -> Floats:
 
 
 def is_bounded(floor: Floor, ceiling: float, largest: float) -> bool:
-    """Whether weights are bounded, by the floor of the propensities or by the largest possible weight being near the largest one seen."""
+    """Whether weights are bounded, by the floor of the propensities or by the largest possible weight being
+    near the largest one seen.
+    """
     return floor.shared or ceiling <= _NEAR * largest
 
 
@@ -68,7 +72,10 @@ def has_bounded_weights(log: LoggedBandit, target: TargetPolicy) -> bool:
     if log.propensity is None:
         return False
     whole = known_distribution(log)
-    floor = Floor.of(log.propensity if whole is None else least_positive(whole), np.arange(len(log)) if log.group is None else log.group)
+    floor = Floor.of(
+        log.propensity if whole is None else least_positive(whole),
+        np.arange(len(log)) if log.group is None else log.group,
+    )
     ceiling = np.inf
     if whole is not None and target.distribution is not None:
         ceiling = float(safe_ratio(np.where(whole > 0, target.distribution, 0.0), whole).max())
@@ -76,10 +83,12 @@ def has_bounded_weights(log: LoggedBandit, target: TargetPolicy) -> bool:
 
 
 def expected_effective_n(log: LoggedBandit, target: TargetPolicy) -> float:
-    """Effective number of rows that logs of these contexts have on average: ``(sum m)^2 / sum m^2 E[w^2]``, ``m`` the mass of a row.
+    """Effective number of rows that logs of these contexts have on average: ``(sum m)^2 / sum m^2 E[w^2]``,
+    ``m`` the mass of a row.
 
-    ``E[w^2 | s] = sum_a pi(a|s)^2 / p(a|s)`` is known with both distributions. A log that happens not to hold the rare large weights looks
-    better than it is. Infinite where either distribution is not known, and with groups, whose rows are no draws of their own.
+    ``E[w^2 | s] = sum_a pi(a|s)^2 / p(a|s)`` is known with both distributions. A log that happens not to hold
+    the rare large weights looks better than it is. Infinite where either distribution is not known, and with
+    groups, whose rows are no draws of their own.
     """
     whole = known_distribution(log)
     if whole is None or target.distribution is None or log.group is not None:

@@ -1,8 +1,9 @@
 """Propensities of all actions where a log has only those of the actions taken, as far as these tell.
 
-They serve to redraw actions, and for nothing else. A logged propensity is a value of the function sought, free of noise, so a softmax of
-linear scores fitted to them comes closer than any model of the actions alone. Rare actions matter most, as they have the large weights:
-rows count by how many rows they stand for in which the same action was not taken.
+They serve to redraw actions, and for nothing else. A logged propensity is a value of the function sought,
+free of noise, so a softmax of linear scores fitted to them comes closer than any model of the actions alone.
+Rare actions matter most, as they have the large weights: rows count by how many rows they stand for in which
+the same action was not taken.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _TIES = 4  # propensities equal to the smallest that show it to be a bound, and 
 
 
 def completed(log: LoggedBandit) -> Floats:
-    """``(n, K)`` propensities with the logged ones; rows sum to 1 but where bounds are too large for that, as right ones never are."""
+    """``(n, K)`` propensities with the logged ones; rows sum to 1 but where bounds are too large for that, as
+    right ones never are.
+    """
     assert log.propensity is not None
     bounds = _lower_bounds(log, log.propensity)
     left = 1 - log.propensity - (bounds.sum() - bounds[log.action])
@@ -33,17 +36,23 @@ def completed(log: LoggedBandit) -> Floats:
 
 
 def _lower_bounds(log: LoggedBandit, propensity: Floats) -> Floats:
-    """``(K,)`` what no propensity of an action is below, as a logger that explores or one that was clipped shows; 0 for none."""
+    """``(K,)`` what no propensity of an action is below, as a logger that explores or one that was clipped
+    shows; 0 for none.
+    """
     least = np.ones(log.n_actions)
     np.minimum.at(least, log.action, propensity)
     ties = np.bincount(log.action, propensity <= _SAME * least[log.action], minlength=log.n_actions)
     own = np.where((ties >= _TIES) & (least < 1), least, 0.0)
     smallest = propensity.min()
-    return np.maximum(own, smallest if smallest < 1 and (propensity <= _SAME * smallest).sum() >= _TIES else 0.0)
+    return np.maximum(
+        own, smallest if smallest < 1 and (propensity <= _SAME * smallest).sum() >= _TIES else 0.0
+    )
 
 
 def _foretold(log: LoggedBandit, propensity: Floats) -> Floats:
-    """``(n, K)`` how likely each action is in each row: the product of powers of two guesses that is nearest to the propensities."""
+    """``(n, K)`` how likely each action is in each row: the product of powers of two guesses that is nearest
+    to the propensities.
+    """
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.mean()
     stands_for = mass * np.clip((1 - propensity) / propensity, _FEWEST, _MOST)
     wanted = np.log(np.maximum(propensity, _LEAST))
@@ -67,14 +76,16 @@ def _by_actions(log: LoggedBandit, design: Floats, mass: Floats) -> Floats:
     means = happened.T @ design / (taken + design.shape[1] + 1.0)[:, None]
     within = (design * mass[:, None]).T @ design - (means * taken[:, None]).T @ means
     slopes = np.linalg.solve(within / len(log) + _RIDGE * np.eye(design.shape[1]), means.T)
-    return _logarithm(_softmax(design @ slopes - 0.5 * np.einsum("kd,dk->k", means, slopes) + np.log(taken + 0.5)))
+    return _logarithm(
+        _softmax(design @ slopes - 0.5 * np.einsum("kd,dk->k", means, slopes) + np.log(taken + 0.5))
+    )
 
 
 def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Floats) -> Floats:
     """Logarithms of a softmax of linear scores, fitted to those of the logged propensities.
 
-    A score is the logarithm of the propensity plus that of the sum of all powers, which the scores of the round before tell; with it a
-    regression for each action on the rows that took it gives its scores.
+    A score is the logarithm of the propensity plus that of the sum of all powers, which the scores of the
+    round before tell; with it a regression for each action on the rows that took it gives its scores.
     """
     design = design - design.mean(axis=0)
     some = np.linspace(0, len(log) - 1, min(len(log), _MOST_ROWS)).astype(np.intp)
@@ -120,7 +131,9 @@ def _logarithm(probability: Floats) -> Floats:
 
 
 def shared_out(rest: Floats, share: Floats, action: Ints, logged: Floats) -> Floats:
-    """``(n, K)``: ``logged`` for the action taken, and ``rest`` given to the others in proportion to ``share``."""
+    """``(n, K)``: ``logged`` for the action taken, and ``rest`` given to the others in proportion to
+    ``share``.
+    """
     others = with_logged(share, action, np.zeros(len(action)))
     total = others.sum(axis=1)
     return with_logged(others * (rest / np.where(total > 0, total, 1.0))[:, None], action, logged)

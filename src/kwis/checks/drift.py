@@ -1,8 +1,8 @@
 """Change of rewards, actions and contexts over time, or from logger to logger.
 
-Change in the actions is no fault as long as the propensities follow it, which :mod:`kwis.checks.propensity` tests by period
-and logger. Change in the rewards or the contexts means that an average over the log is an average over its history, and that
-tomorrow may be different.
+Change in the actions is no fault as long as the propensities follow it, which :mod:`kwis.checks.propensity`
+tests by period and logger. Change in the rewards or the contexts means that an average over the log is an
+average over its history, and that tomorrow may be different.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _NAMED = 3
 
 
 def drift(log: LoggedBandit, reward: int = 0) -> Drift | None:
-    """Change between loggers, or else over four periods of equally many rows; None if the log has neither, or too few rows or groups."""
+    """Change between loggers, or else over four periods of equally many rows; None if the log has neither, or
+    too few rows or groups.
+    """
     split = _by_logger(log) or _by_time(log)
     if split is None:
         return None
@@ -75,7 +77,12 @@ def _by_logger(log: LoggedBandit) -> _Split | None:
         return None
     new = np.full(len(counts), -1)
     new[kept] = np.arange(len(kept))
-    return _Split(by="logger", name="logger", codes=new[log.logger], labels=tuple(str(log.logger_names[code]) for code in kept))
+    return _Split(
+        by="logger",
+        name="logger",
+        codes=new[log.logger],
+        labels=tuple(str(log.logger_names[code]) for code in kept),
+    )
 
 
 def _by_time(log: LoggedBandit) -> _Split | None:
@@ -89,7 +96,9 @@ def _by_time(log: LoggedBandit) -> _Split | None:
     if not all(_enough_groups(log, codes == j) for j in periods):
         return None
     ends = [show_range(log.time[codes == j].min(), log.time[codes == j].max(), is_date(log)) for j in periods]
-    return _Split(by="time", name=time_column(log), codes=codes, labels=tuple(f"{low} to {high}" for low, high in ends))
+    return _Split(
+        by="time", name=time_column(log), codes=codes, labels=tuple(f"{low} to {high}" for low, high in ends)
+    )
 
 
 def _enough_groups(log: LoggedBandit, rows: Mask) -> bool:
@@ -117,7 +126,11 @@ class _Change:
         contrast = np.eye(len(means))[1:] - np.eye(len(means))[:1]
         gaps, between = contrast @ means, contrast @ covariance @ contrast.T
         varied = np.ptp(values) > 0  # the average of equal numbers may be off by rounding
-        spread = float(np.sqrt(np.average((values - np.average(values, weights=mass)) ** 2, weights=mass))) if varied else 0.0
+        spread = (
+            float(np.sqrt(np.average((values - np.average(values, weights=mass)) ** 2, weights=mass)))
+            if varied
+            else 0.0
+        )
         return cls(
             name=name,
             means=means,
@@ -128,7 +141,9 @@ class _Change:
 
 
 def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> float:
-    """Chance of such gaps between equal means (Hotelling); ``nan`` where nothing varies, 0 where gaps do that chance cannot open."""
+    """Chance of such gaps between equal means (Hotelling); ``nan`` where nothing varies, 0 where gaps do that
+    chance cannot open.
+    """
     if spread == 0:
         return float("nan")
     inverse = np.linalg.pinv(covariance, hermitian=True)
@@ -137,7 +152,9 @@ def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> flo
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
     if rank == 0 or draws <= rank:
         return float("nan")
-    return float(f_distribution.sf(gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1)), rank, draws - rank))
+    return float(
+        f_distribution.sf(gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1)), rank, draws - rank)
+    )
 
 
 def _smallest(changes: list[_Change]) -> float:
@@ -163,18 +180,26 @@ def _periods(log: LoggedBandit, split: _Split, outcome: _Change) -> tuple[Period
     return tuple(periods)
 
 
-def _findings(split: _Split, outcome: _Change, shares: list[_Change], contexts: list[_Change], level: float) -> list[str]:
+def _findings(
+    split: _Split, outcome: _Change, shares: list[_Change], contexts: list[_Change], level: float
+) -> list[str]:
     said = []
     if outcome.p_value < level:
         low, high = _ends(split, outcome)
-        said.append(f"mean {outcome.name} was {outcome.means.min():.4g} {low} and {outcome.means.max():.4g} {high}")
+        said.append(
+            f"mean {outcome.name} was {outcome.means.min():.4g} {low} and {outcome.means.max():.4g} {high}"
+        )
     for change in _strongest(shares, level):
         low, high = _ends(split, change)
-        said.append(f"{change.name} was {change.means.min():.0%} of the actions {low} and {change.means.max():.0%} {high}")
+        said.append(
+            f"{change.name} was {change.means.min():.0%} of the actions {low} and {change.means.max():.0%} "
+            f"{high}"
+        )
     for change in _strongest(contexts, level):
         low, high = _ends(split, change)
         said.append(
-            f"the mean of {change.name} was {np.ptp(change.means) / change.spread:.2f} standard deviations higher {high} than {low}"
+            f"the mean of {change.name} was {np.ptp(change.means) / change.spread:.2f} standard deviations "
+            f"higher {high} than {low}"
         )
     return said
 
@@ -182,8 +207,13 @@ def _findings(split: _Split, outcome: _Change, shares: list[_Change], contexts: 
 def _ends(split: _Split, change: _Change) -> tuple[str, str]:
     """Where the mean is lowest and highest, in words."""
     word = "from" if split.by == "time" else "by logger"
-    return f"{word} {split.labels[int(change.means.argmin())]}", f"{word} {split.labels[int(change.means.argmax())]}"
+    return (
+        f"{word} {split.labels[int(change.means.argmin())]}",
+        f"{word} {split.labels[int(change.means.argmax())]}",
+    )
 
 
 def _strongest(changes: list[_Change], level: float) -> list[_Change]:
-    return sorted((change for change in changes if change.p_value < level), key=lambda change: change.p_value)[:_NAMED]
+    return sorted(
+        (change for change in changes if change.p_value < level), key=lambda change: change.p_value
+    )[:_NAMED]

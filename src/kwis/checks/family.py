@@ -1,14 +1,17 @@
-"""Many tests of means, by subject and region, as one: a chance of 5 % that any of them fails when all means are right.
+"""Many tests of means, by subject and region, as one: a chance of 5 % that any of them fails when all means
+are right.
 
-Each test sums a score that right propensities give mean 0 over the rows of a region, and divides it by the standard deviation that right
-propensities give this sum: the sample's own collapses where rare events happen not to occur. Where that is not fully known (rows stand
-for others, or only the logged action has a propensity) the sample's is taken where it cannot collapse, and else the larger of the two. A
-correction for skewness makes tests alike, so that the largest of them means something; what is large is told by logs with redrawn actions
-(:mod:`kwis.checks.redraw`).
+Each test sums a score that right propensities give mean 0 over the rows of a region, and divides it by the
+standard deviation that right propensities give this sum: the sample's own collapses where rare events happen
+not to occur. Where that is not fully known (rows stand for others, or only the logged action has a
+propensity) the sample's is taken where it cannot collapse, and else the larger of the two. A correction for
+skewness makes tests alike, so that the largest of them means something; what is large is told by logs with
+redrawn actions (:mod:`kwis.checks.redraw`).
 
-Tests do not count alike: the whole log and each column that divides it into regions have the same part of the 5 %, so that a fault of the
-whole log need not be larger because there are many regions. Where only logged propensities are known, and actions can only be seen to be
-taken too often, weights have as large a part as all actions together.
+Tests do not count alike: the whole log and each column that divides it into regions have the same part of the
+5 %, so that a fault of the whole log need not be larger because there are many regions. Where only logged
+propensities are known, and actions can only be seen to be taken too often, weights have as large a part as
+all actions together.
 """
 
 from __future__ import annotations
@@ -63,12 +66,18 @@ class Sums:
 
     def z(self) -> Floats:
         """Sums in standard deviations, corrected for skewness."""
-        return self.spread.z(self.score - np.clip(self.score, -self.slack, self.slack), self.squares, self.cubes)
+        return self.spread.z(
+            self.score - np.clip(self.score, -self.slack, self.slack), self.squares, self.cubes
+        )
 
     @property
     def enough(self) -> Mask:
         """Whether there are draws enough to test anything."""
-        return (self.spread.draws >= _LEAST_DRAWS) & (self.spread.variance > 0) & (self.spread.events >= _LEAST_EVENTS)
+        return (
+            (self.spread.draws >= _LEAST_DRAWS)
+            & (self.spread.variance > 0)
+            & (self.spread.events >= _LEAST_EVENTS)
+        )
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Means and the two ends of their intervals, each by itself."""
@@ -86,8 +95,8 @@ class Family:
     Attributes
     ----------
     size
-        How many times as large p-values must be, being multiplied by :attr:`rivals` already, to allow for all tests by Bonferroni; for
-        those of the whole family, also in a part of one.
+        How many times as large p-values must be, being multiplied by :attr:`rivals` already, to allow for all
+        tests by Bonferroni; for those of the whole family, also in a part of one.
     shared
         Share of the pairs of rows of one group that were decided by one draw.
     """
@@ -102,10 +111,23 @@ class Family:
 
     @classmethod
     def of(
-        cls, subjects: Sequence[Subject], regions: Sequence[Region], *, mass: Floats | None, group: Ints | None, shared: float
+        cls,
+        subjects: Sequence[Subject],
+        regions: Sequence[Region],
+        *,
+        mass: Floats | None,
+        group: Ints | None,
+        shared: float,
     ) -> Family:
-        """Every subject in every region that has draws enough, on the whole log first; the confidence there only."""
-        asked = [(s, r) for r in range(len(regions)) for s, subject in enumerate(subjects) if r == 0 or subject.kind != "confidence"]
+        """Every subject in every region that has draws enough, on the whole log first; the confidence there
+        only.
+        """
+        asked = [
+            (s, r)
+            for r in range(len(regions))
+            for s, subject in enumerate(subjects)
+            if r == 0 or subject.kind != "confidence"
+        ]
         scaled = None if mass is None else mass / mass.mean()
         every = cls(
             subjects=tuple(subjects),
@@ -117,7 +139,9 @@ class Family:
             shared=shared,
         )
         sums = every.sums()
-        vague = np.array([subjects[s].kind == "confidence" for s, _ in asked]) & (sums.spread.variance < _LEAST_INFORMATION)
+        vague = np.array([subjects[s].kind == "confidence" for s, _ in asked]) & (
+            sums.spread.variance < _LEAST_INFORMATION
+        )
         return every.part(np.flatnonzero(sums.enough & ~vague).tolist()).limited(len(asked))
 
     @property
@@ -130,10 +154,17 @@ class Family:
 
     @property
     def rivals(self) -> Floats:
-        """With how many tests each shares its part of the 5 %: those in regions of its column, and where parts go by kind of its kind."""
-        kinds, columns = [subject.kind for subject in self.subjects], [region.column for region in self.regions]
+        """With how many tests each shares its part of the 5 %: those in regions of its column, and where
+        parts go by kind of its kind.
+        """
+        kinds, columns = (
+            [subject.kind for subject in self.subjects],
+            [region.column for region in self.regions],
+        )
         beside = Counter(columns)
-        alike = Counter(kinds) if any(subject.upper_only for subject in self.subjects) else Counter(set(kinds))
+        alike = (
+            Counter(kinds) if any(subject.upper_only for subject in self.subjects) else Counter(set(kinds))
+        )
         return np.array([alike[kinds[s]] * beside[columns[r]] for s, r in self.pairs], dtype=np.float64)
 
     @property
@@ -148,7 +179,9 @@ class Family:
 
     def without(self, rows: Mask) -> Family:
         """The same tests on the other rows."""
-        return replace(self, regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions))
+        return replace(
+            self, regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions)
+        )
 
     def part(self, tests: Sequence[int]) -> Family:
         """Some of the tests."""
@@ -157,7 +190,20 @@ class Family:
     def sums(self) -> Sums:
         """Sums over the rows, what was seen and what is to be expected."""
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
-        score, squares, cubes, slack, shown, shown_squares, scale, draws, by_row, variance, third, absolute = parts
+        (
+            score,
+            squares,
+            cubes,
+            slack,
+            shown,
+            shown_squares,
+            scale,
+            draws,
+            by_row,
+            variance,
+            third,
+            absolute,
+        ) = parts
         spread = Spread(
             variance=variance,
             third=third,
@@ -179,27 +225,52 @@ class Family:
 
         def values(attribute: str, power: int = 1) -> Floats:
             """``(n, subjects)``, with mass to a power."""
-            return mass**power * np.stack([attrgetter(attribute)(self.subjects[s])[rows] for s in used], axis=1)
+            return mass**power * np.stack(
+                [attrgetter(attribute)(self.subjects[s])[rows] for s in used], axis=1
+            )
 
         def total(of_rows: Floats) -> Floats:
             return np.asarray((of_rows.T @ inside)[place, of_region])
 
         def of_draws(of_rows: Floats, power: int) -> Floats:
             """Sums by draw to a power, added up."""
-            return np.asarray((draw_sums(of_rows[:, place] * inside[:, of_region], labels) ** power).sum(axis=0))
+            return np.asarray(
+                (draw_sums(of_rows[:, place] * inside[:, of_region], labels) ** power).sum(axis=0)
+            )
 
         score, shown = values("score"), values("shown")
-        variance, third, absolute = values("null.variance", 2), values("null.third", 3), values("null.absolute", 3)
+        variance, third, absolute = (
+            values("null.variance", 2),
+            values("null.third", 3),
+            values("null.absolute", 3),
+        )
         moments = [total(variance), total(third), total(absolute)]
         by_row = moments[0]
         if labels is not None and self.shared > 0:
             # As if shared draws moved all rows of a group alike, which is the most they can.
-            alike = [of_draws(np.sqrt(variance), 2), of_draws(np.cbrt(third), 3), of_draws(np.cbrt(absolute), 3)]
-            shares = (self.shared, self.shared**1.5, self.shared**1.5)  # of pairs and triples of rows decided by one draw
-            moments = [(1 - share) * own + share * both for share, own, both in zip(shares, moments, alike, strict=True)]
+            alike = [
+                of_draws(np.sqrt(variance), 2),
+                of_draws(np.cbrt(third), 3),
+                of_draws(np.cbrt(absolute), 3),
+            ]
+            shares = (
+                self.shared,
+                self.shared**1.5,
+                self.shared**1.5,
+            )  # of pairs and triples of rows decided by one draw
+            moments = [
+                (1 - share) * own + share * both
+                for share, own, both in zip(shares, moments, alike, strict=True)
+            ]
         scores = [total(score**power) for power in (1, 2, 3)]
-        means = [total(shown), total(shown**2) if labels is None else of_draws(shown, 2), total(values("scale"))]
-        return np.stack([*scores, total(values("slack")), *means, draws_in(inside, labels)[of_region], by_row, *moments])
+        means = [
+            total(shown),
+            total(shown**2) if labels is None else of_draws(shown, 2),
+            total(values("scale")),
+        ]
+        return np.stack(
+            [*scores, total(values("slack")), *means, draws_in(inside, labels)[of_region], by_row, *moments]
+        )
 
     def _blocks(self) -> list[Ints]:
         """Rows in blocks that bound the memory in use, no group in two of them."""
@@ -239,7 +310,11 @@ class Family:
 
 
 def adjusted(p: Floats, smallest: Floats, tests: float) -> Floats:
-    """P-values that allow for all the tests; beyond what the redrawn logs can tell, Bonferroni's if that is the smaller."""
-    beaten = np.searchsorted(smallest, p * (1 + 1e-9), side="right")  # counts are discrete: ties must not be broken by rounding
+    """P-values that allow for all the tests; beyond what the redrawn logs can tell, Bonferroni's if that is
+    the smaller.
+    """
+    beaten = np.searchsorted(
+        smallest, p * (1 + 1e-9), side="right"
+    )  # counts are discrete: ties must not be broken by rounding
     by_draws = (1 + beaten) / (1 + len(smallest))
     return np.where(beaten > 0, by_draws, np.minimum(by_draws, tests * p))

@@ -23,7 +23,9 @@ class Feature:
 
 
 def features_of(log: LoggedBandit) -> Iterator[Feature]:
-    """Numbers as encoded, up to 20 levels of each category as indicators; one at a time, so that wide logs fit in memory."""
+    """Numbers as encoded, up to 20 levels of each category as indicators; one at a time, so that wide logs
+    fit in memory.
+    """
     share = max(1, min(_MOST_LEVELS, _MOST_FEATURES // max(1, len(log.categorical))))
     for j, feature in enumerate(log.encoding.features):
         values = log.context[:, j]
@@ -37,7 +39,9 @@ def features_of(log: LoggedBandit) -> Iterator[Feature]:
         if len(feature.levels) == 2:
             frequent = frequent[-1:]
         for code in frequent:
-            yield Feature(f"{feature.name} = {_shown(feature.levels[code])}", (codes == code).astype(np.float64))
+            yield Feature(
+                f"{feature.name} = {_shown(feature.levels[code])}", (codes == code).astype(np.float64)
+            )
 
 
 def _shown(level: object) -> str:

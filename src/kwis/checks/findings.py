@@ -43,25 +43,26 @@ class WeightDiagnostics:
     Attributes
     ----------
     effective_n
-        ``(sum w)^2 / sum w^2``: how many equally weighted rows carry as much information; of a log with groups how many groups, as the
-        rows of a group are one draw.
+        ``(sum w)^2 / sum w^2``: how many equally weighted rows carry as much information; of a log with
+        groups how many groups, as the rows of a group are one draw.
     expected_effective_n
-        The same for the average log of these contexts, where both distributions are known; infinite elsewhere. Where it is much smaller,
-        this log happens not to hold the largest weights.
+        The same for the average log of these contexts, where both distributions are known; infinite
+        elsewhere. Where it is much smaller, this log happens not to hold the largest weights.
     largest_share
         Part of the sum of all weights that falls to the row, or group, with the most.
     zero_share
         Share of the rows whose action the target never takes.
     mean, std_error, p_value
-        Mean weight, which is 1 on average under right propensities, and the test that it is, by itself; the verdict
-        uses the one among the tests of the propensities, which allows for their number.
+        Mean weight, which is 1 on average under right propensities, and the test that it is, by itself; the
+        verdict uses the one among the tests of the propensities, which allows for their number.
     probabilities, quantiles
         Quantiles of the weights.
     pareto_k
-        Tail index of the largest weights: below 0.5 they have a variance, above 1 not even a mean; ``nan`` where there are too
-        few positive ones to tell, ``-inf`` where they have next to no different values.
+        Tail index of the largest weights: below 0.5 they have a variance, above 1 not even a mean; ``nan``
+        where there are too few positive ones to tell, ``-inf`` where they have next to no different values.
     bounded
-        Whether the weights are known to have a bound (:mod:`kwis.checks.bound`), which makes the tail index 0 at most.
+        Whether the weights are known to have a bound (:mod:`kwis.checks.bound`), which makes the tail index 0
+        at most.
     influential
         The rows that move WIS most, the strongest first.
     groups
@@ -91,19 +92,21 @@ class MeanTest:
     Attributes
     ----------
     kind
-        ``weight``: the mean weight of a target is 1. ``action``: an action was taken as often as its propensities say.
-        ``confidence``: the propensities are neither too extreme nor too timid.
+        ``weight``: the mean weight of a target is 1. ``action``: an action was taken as often as its
+        propensities say. ``confidence``: the propensities are neither too extreme nor too timid.
     subject
         Name of the target or label of the action; empty for ``confidence``.
     region, column
         Where, in words, and the raw column that defines it (None: everywhere).
     mean, low, high
-        The mean, 1 under right propensities, and its interval at 95 % by itself. For ``action``, how many times as often as the
-        propensities say; for ``confidence``, the exponent that would mend the propensities, to first order.
+        The mean, 1 under right propensities, and its interval at 95 % by itself. For ``action``, how many
+        times as often as the propensities say; for ``confidence``, the exponent that would mend the
+        propensities, to first order.
     z
         The mean's distance from 1 in standard errors, corrected for skewness.
     p_value
-        Allows for all the tests of the family: the chance that any of them gets this far under right propensities.
+        Allows for all the tests of the family: the chance that any of them gets this far under right
+        propensities.
     """
 
     kind: Literal["weight", "action", "confidence"]
@@ -123,7 +126,10 @@ class MeanTest:
         what = {
             "weight": f"mean weight of {self.subject} {self.mean:.2f}",
             "action": f"{self.subject!r} was taken {self.mean:.2f} times as often as its propensities say",
-            "confidence": f"propensities are too {'timid' if self.mean > 1 else 'extreme'}, best to the power {self.mean:.2f}",
+            "confidence": (
+                f"propensities are too {'timid' if self.mean > 1 else 'extreme'}, best to the "
+                f"power {self.mean:.2f}"
+            ),
         }[self.kind]
         return f"{self.region}: {what}, 95 % {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
 
@@ -168,11 +174,12 @@ class PropensityReport:
     Attributes
     ----------
     p_value
-        Of all the tests together: below ``level`` (5 %) the propensities are called wrong, which happens to right ones with that
-        probability.
+        Of all the tests together: below ``level`` (5 %) the propensities are called wrong, which happens to
+        right ones with that probability.
     failures
-        Where they are wrong by the tests that need no target: the strongest finding first, each of the others still there without the
-        rows of those before it. Then the targets whose weights do not average 1 in other places.
+        Where they are wrong by the tests that need no target: the strongest finding first, each of the others
+        still there without the rows of those before it. Then the targets whose weights do not average 1 in
+        other places.
     tests
         All tests that were made.
     check
@@ -207,7 +214,9 @@ class PropensityReport:
 
     @property
     def _contradictions(self) -> tuple[MeanTest, ...]:
-        return tuple(test for test in self.failures if test.kind != "weight" or test.subject not in self.targets)
+        return tuple(
+            test for test in self.failures if test.kind != "weight" or test.subject not in self.targets
+        )
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -221,7 +230,11 @@ class PropensityReport:
 
     def __repr__(self) -> str:
         outcome = f"{len(self.tests):,} tests together: p = {self.p_value:.2g}"
-        return visible("\n  - ".join([f"Propensities: {self.verdict.level}", *self.verdict.reasons, outcome, *self.notes]))
+        return visible(
+            "\n  - ".join(
+                [f"Propensities: {self.verdict.level}", *self.verdict.reasons, outcome, *self.notes]
+            )
+        )
 
     def verdict_on(self, target: str) -> Verdict:
         """Verdict for one target; that for all where it was not among those tested."""
@@ -237,13 +250,14 @@ class Balance:
     features
         Numbers by their name, categories as ``country = BR``.
     before, after
-        The largest difference, over the actions, between the rows that took the action and all rows: as logged, and weighted
-        by one over the propensity, which under right propensities leaves none.
+        The largest difference, over the actions, between the rows that took the action and all rows: as
+        logged, and weighted by one over the propensity, which under right propensities leaves none.
     weighted
-        Between the rows weighted for the target and all rows, None where no weights were given; again none is left under
-        right propensities.
+        Between the rows weighted for the target and all rows, None where no weights were given; again none is
+        left under right propensities.
     effective_n
-        Effective sample size of the action that has the least: differences of about ``1 / sqrt(effective_n)`` are chance.
+        Effective sample size of the action that has the least: differences of about ``1 / sqrt(effective_n)``
+        are chance.
     """
 
     features: tuple[str, ...]
@@ -277,7 +291,8 @@ class Drift:
     periods
         In order; each with the mean of the reward, its standard error and the share of every action.
     reward_p_value, action_p_value, context_p_value
-        Of no change in the mean reward, in the shares of the actions, in the means of the context; ``nan`` where it cannot be told.
+        Of no change in the mean reward, in the shares of the actions, in the means of the context; ``nan``
+        where it cannot be told.
     findings
         What changed, in words; corrected for the number of tests, with 1 % of false alarms.
     """
@@ -299,7 +314,8 @@ class TargetDiagnostics:
     Attributes
     ----------
     verdict
-        From the weights, the support and the propensities together; see :mod:`kwis.checks.verdict` for the thresholds.
+        From the weights, the support and the propensities together; see :mod:`kwis.checks.verdict` for the
+        thresholds.
     """
 
     target: str

@@ -31,7 +31,8 @@ def local_mean_weight(
     kernel: Kernel = RBF,
     rng: Seed = 0,
 ) -> LocalMeanWeight:
-    """Mean weight around each context, with a pointwise band, and the tests of the target's mean weight from ``report``.
+    """Mean weight around each context, with a pointwise band, and the tests of the target's mean weight from
+    ``report``.
 
     Parameters
     ----------
@@ -61,7 +62,9 @@ def local_mean_weight(
 
 
 def _local(sample: WeightedSample, rows: Ints, bandwidth: Bandwidth, kernel: Kernel) -> tuple[Floats, Floats]:
-    """``m = sum k c w / sum k c`` around each row, c the mass of a row, and ``sqrt(sum (k c (w - m))^2) / sum k c``, summed by group."""
+    """``m = sum k c w / sum k c`` around each row, c the mass of a row, and ``sqrt(sum (k c (w - m))^2) / sum
+    k c``, summed by group.
+    """
     points = Geometry.of(sample.context, sample.categorical).scaled(bandwidth)
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     weight = sample.weight

@@ -1,8 +1,9 @@
 """From many failed tests to the few places where propensities are wrong.
 
-Propensities that are wrong in one country fail in every region with people from that country, and on the whole log. What is wanted
-is the smallest region without whose rows nothing fails any more. Where there is none, regions are taken off one by one, each time
-the one that explains most per row; if that takes over three fifths of the log, propensities are wrong everywhere.
+Propensities that are wrong in one country fail in every region with people from that country, and on the
+whole log. What is wanted is the smallest region without whose rows nothing fails any more. Where there is
+none, regions are taken off one by one, each time the one that explains most per row; if that takes over three
+fifths of the log, propensities are wrong everywhere.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ _MOST_WITNESSES = 60
 _EVERYWHERE = 0.6
 
 
-def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, level: float) -> tuple[MeanTest, ...]:
-    """The failures that account for all others, each the strongest of its region; none if no test fails at ``level``.
+def located(
+    tests: Family, results: tuple[MeanTest, ...], smallest: Floats, level: float
+) -> tuple[MeanTest, ...]:
+    """The failures that account for all others, each the strongest of its region; none if no test fails at
+    ``level``.
 
     Later ones are of what earlier ones leave of their region.
     """
@@ -45,8 +49,13 @@ def located(tests: Family, results: tuple[MeanTest, ...], smallest: Floats, leve
 
 
 def _best_region(tests: Family, current: tuple[MeanTest, ...], smallest: Floats, level: float) -> int | None:
-    """The smallest region that explains everything, or else the one that explains most per row; never the whole log."""
-    failed = sorted((i for i, test in enumerate(current) if test.p_value < level), key=lambda i: (current[i].p_value, -abs(current[i].z)))
+    """The smallest region that explains everything, or else the one that explains most per row; never the
+    whole log.
+    """
+    failed = sorted(
+        (i for i, test in enumerate(current) if test.p_value < level),
+        key=lambda i: (current[i].p_value, -abs(current[i].z)),
+    )
     candidates = [r for r in dict.fromkeys(tests.pairs[i][1] for i in failed) if r][:_MOST_CANDIDATES]
     witnesses = tests.part(failed[:_MOST_WITNESSES])
     before = _worst(current, level)
@@ -58,7 +67,11 @@ def _best_region(tests: Family, current: tuple[MeanTest, ...], smallest: Floats,
 
 
 def _strongest(current: tuple[MeanTest, ...], region: int, tests: Family, level: float) -> MeanTest | None:
-    own = [test for test, (_, r) in zip(current, tests.pairs, strict=True) if r == region and test.p_value < level]
+    own = [
+        test
+        for test, (_, r) in zip(current, tests.pairs, strict=True)
+        if r == region and test.p_value < level
+    ]
     return min(own, key=lambda test: (test.p_value, -abs(test.z)), default=None)
 
 

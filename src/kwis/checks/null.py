@@ -1,7 +1,8 @@
-"""What the log would look like if its propensities were right: the distribution that actions are redrawn from.
+"""What the log would look like if its propensities were right: the distribution that actions are redrawn
+from.
 
-Where the whole distribution is known it is that one. Where only the propensity of the logged action is, the rest of the probability is
-shared among the other actions (:mod:`kwis.checks.completed`).
+Where the whole distribution is known it is that one. Where only the propensity of the logged action is, the
+rest of the probability is shared among the other actions (:mod:`kwis.checks.completed`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def null_of(log: LoggedBandit) -> Null:
 
 
 def _stated(log: LoggedBandit) -> Floats | None:
-    """The whole distribution if it is known: logged, uniform over the actions seen, or of two, where one has what the other leaves."""
+    """The whole distribution if it is known: logged, uniform over the actions seen, or of two, where one has
+    what the other leaves.
+    """
     if log.behaviour is not None:
         return log.behaviour
     assert log.propensity is not None
@@ -64,13 +67,16 @@ def _stated(log: LoggedBandit) -> Floats | None:
 
 
 def _shared(action: Ints, chance: Floats, group: Ints) -> float:
-    """Where between independent draws and one draw per group the agreement of rows within groups lies, from 0 to 1.
+    """Where between independent draws and one draw per group the agreement of rows within groups lies, from 0
+    to 1.
 
     A draw that rows share is one uniform number that each of them looks up in its own distribution.
     """
     order = np.argsort(group, kind="stable")
     lags = [(order[:-lag], order[lag:]) for lag in range(1, min(_LAGS, len(order) - 1) + 1)]
-    first, second = (np.concatenate(side) for side in zip(*lags, strict=True)) if lags else (order[:0], order[:0])
+    first, second = (
+        (np.concatenate(side) for side in zip(*lags, strict=True)) if lags else (order[:0], order[:0])
+    )
     first, second = (side[group[first] == group[second]] for side in (first, second))
     picked = np.linspace(0, len(first) - 1, min(len(first), _MOST_PAIRS)).astype(np.intp)
     first, second = first[picked], second[picked]

@@ -1,13 +1,16 @@
-"""Tail index of the largest weights: the generalised Pareto fit of Zhang and Stephens (2009), as used by PSIS.
+"""Tail index of the largest weights: the generalised Pareto fit of Zhang and Stephens (2009), as used by
+PSIS.
 
-That fit takes weights for draws from a continuous distribution without an end. These things keep it from calling bounded weights heavy:
+That fit takes weights for draws from a continuous distribution without an end. These things keep it from
+calling bounded weights heavy:
 
-- Only excesses strictly above the cut-off count, and few distinct ones are no tail: an epsilon-greedy logger knows two weights.
-- Where most of the tail's weight is on values that several rows have, weights come from a list, and what is not yet seen of it has little
-  weight (Good and Turing: about as much as the values seen once).
-- Rows that crowd below the largest weight show an end. In a Pareto tail of shape ``k`` each row above half of the largest weight, other
-  than the largest itself, is there by a chance of ``1 - 2^(-1/k)``, and ``m`` of them by its ``m``-th power; where that is below 1 % the
-  tail is no heavier than that ``k``.
+- Only excesses strictly above the cut-off count, and few distinct ones are no tail: an epsilon-greedy logger
+  knows two weights.
+- Where most of the tail's weight is on values that several rows have, weights come from a list, and what is
+  not yet seen of it has little weight (Good and Turing: about as much as the values seen once).
+- Rows that crowd below the largest weight show an end. In a Pareto tail of shape ``k`` each row above half of
+  the largest weight, other than the largest itself, is there by a chance of ``1 - 2^(-1/k)``, and ``m`` of
+  them by its ``m``-th power; where that is below 1 % the tail is no heavier than that ``k``.
 - Where a bound is known (:mod:`kwis.checks.bound`) the shape is not above 0.
 """
 
@@ -23,14 +26,17 @@ _LEAST_TAIL = 5
 _LEAST_EXCESS = 1e-12  # of the largest weight: less is rounding
 _SHARED = 0.5
 _CHANCE = 0.01  # that as many rows crowd below the largest weight of a tail without an end
-_PRIOR_SHAPE, _PRIOR_ROWS = 0.5, 10  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
+_PRIOR_SHAPE, _PRIOR_ROWS = (
+    0.5,
+    10,
+)  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
 
 
 def pareto_k(weight: Floats, n: int | None = None, bounded: bool = False) -> float:
     """Shape of the generalised Pareto distribution that fits the largest weights.
 
-    The tail is the largest ``min(n/5, 3 sqrt(n))`` positive weights. ``nan`` where fewer than five are above its cut-off; ``-inf`` where
-    these have fewer than five values, as bounded as they can be.
+    The tail is the largest ``min(n/5, 3 sqrt(n))`` positive weights. ``nan`` where fewer than five are above
+    its cut-off; ``-inf`` where these have fewer than five values, as bounded as they can be.
 
     Parameters
     ----------
@@ -62,7 +68,9 @@ def _listed(tail: Floats) -> bool:
 
 
 def _heaviest(crowd: int) -> float:
-    """Largest shape that leaves so many rows between the largest weight and half of it a chance of ``_CHANCE``."""
+    """Largest shape that leaves so many rows between the largest weight and half of it a chance of
+    ``_CHANCE``.
+    """
     return -math.log(2) / math.log1p(-(_CHANCE ** (1 / crowd))) if crowd > 0 else math.inf
 
 

@@ -3,16 +3,20 @@
 What right propensities fix, tested on the whole log and in every region of :mod:`kwis.checks.regions`:
 
 - the mean weight of every target is 1;
-- each action is taken as often as its propensities say. Where only the propensity of the logged action is known, by
-  ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have been on offer;
-- where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of the time.
+- each action is taken as often as its propensities say. Where only the propensity of the logged action is
+  known, by ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have
+  been on offer;
+- where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of
+  the time.
 
-All of them together are judged by logs whose actions are drawn anew from the propensities (:mod:`kwis.checks.redraw`): exact where the
-whole distribution is known and each row is a draw of its own. Elsewhere something is filled in, the probabilities of actions not taken or
-how far rows of a group share a draw, and the 5 % are approximate. A region is one column's doing: propensities that are wrong only where
-two columns meet are found here only as far as either column shows it by itself.
+All of them together are judged by logs whose actions are drawn anew from the propensities
+(:mod:`kwis.checks.redraw`): exact where the whole distribution is known and each row is a draw of its own.
+Elsewhere something is filled in, the probabilities of actions not taken or how far rows of a group share a
+draw, and the 5 % are approximate. A region is one column's doing: propensities that are wrong only where two
+columns meet are found here only as far as either column shows it by itself.
 
-A mean weight that fails alone speaks against its target as much as against the propensities, and against no other target.
+A mean weight that fails alone speaks against its target as much as against the propensities, and against no
+other target.
 
 Without targets a policy that takes every action with the same probability stands in for one.
 """
@@ -43,7 +47,9 @@ from kwis.typing import Floats
 
 MOST_TESTS = 400
 TESTED_ROWS = 200_000
-"""Propensities are tested on at most this many rows, drawn at random; errors that only more rows would show stay unseen."""
+"""Propensities are tested on at most this many rows, drawn at random; errors that only more rows would show
+stay unseen.
+"""
 _CELLS = 50_000_000  # rows times actions
 
 
@@ -63,12 +69,15 @@ def propensity_report(
     targets
         The policies whose weights matter.
     estimated
-        Given if the propensities were estimated from this very log; the false alarms are then no longer exactly at ``level``.
+        Given if the propensities were estimated from this very log; the false alarms are then no longer
+        exactly at ``level``.
     level
         Chance of calling right propensities wrong, over all tests together.
     """
     if log.propensity is None:
-        raise InputError("`log` must have propensities to be checked; kwis.estimate_propensities supplies them")
+        raise InputError(
+            "`log` must have propensities to be checked; kwis.estimate_propensities supplies them"
+        )
     log = with_copies_grouped(log)
     names = [target.name for target in targets]
     signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
@@ -100,8 +109,12 @@ def propensity_report(
     )
 
 
-def _manageable(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[LoggedBandit, Sequence[TargetPolicy], tuple[str, ...]]:
-    """The log and its targets, or rows drawn at random where there are too many, or tables of rows by actions too large, with a note."""
+def _manageable(
+    log: LoggedBandit, targets: Sequence[TargetPolicy]
+) -> tuple[LoggedBandit, Sequence[TargetPolicy], tuple[str, ...]]:
+    """The log and its targets, or rows drawn at random where there are too many, or tables of rows by actions
+    too large, with a note.
+    """
     fitting = _CELLS // log.n_actions
     most = min(fitting, TESTED_ROWS)
     if len(log) <= most:
@@ -112,17 +125,25 @@ def _manageable(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[Log
     return log.take(rows), [target.take(rows) for target in targets], (note,)
 
 
-def _failures(family: Family, tests: Sequence[MeanTest], smallest: Floats, level: float, targets: Sequence[str]) -> tuple[MeanTest, ...]:
+def _failures(
+    family: Family, tests: Sequence[MeanTest], smallest: Floats, level: float, targets: Sequence[str]
+) -> tuple[MeanTest, ...]:
     """Failures of the tests that need no target, then those of each target's weights in other places."""
 
     def found(chosen: Sequence[int]) -> tuple[MeanTest, ...]:
-        return located(family.part(chosen), tuple(tests[i] for i in chosen), smallest, level) if chosen else ()
+        return (
+            located(family.part(chosen), tuple(tests[i] for i in chosen), smallest, level) if chosen else ()
+        )
 
     alone = found([i for i, test in enumerate(tests) if not _is_of(test, targets)])
     known = {test.region.removeprefix(REST) for test in alone}
     if EVERYWHERE in known:
         return alone
-    own = [test for name in targets for test in found([i for i, test in enumerate(tests) if _is_of(test, [name])])]
+    own = [
+        test
+        for name in targets
+        for test in found([i for i, test in enumerate(tests) if _is_of(test, [name])])
+    ]
     return (*alone, *(test for test in own if test.region.removeprefix(REST) not in known))
 
 
@@ -134,7 +155,9 @@ def _draws_of(log: LoggedBandit) -> str:
     return f"{len(log):,} rows" if log.group is None else f"{np.unique(log.group).size:,} groups"
 
 
-def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null) -> tuple[Family, tuple[str, ...]]:
+def _family_of(
+    log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null
+) -> tuple[Family, tuple[str, ...]]:
     """All tests of one log, and notes on what had to be left out."""
     subjects = subjects_of(log, targets, null)
     regions = regions_of(log)
@@ -143,8 +166,14 @@ def _family_of(log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null) -
     every = Family.of(subjects, regions, mass=log.row_weight, group=log.group, shared=null.shared)
     family = every.limited(MOST_TESTS)
     tested = {regions[r].column for _, r in family.pairs}
-    left_out = [name for name in dict.fromkeys(regions[r].column for _, r in every.pairs) if name not in tested]
-    notes: list[str] = [] if every.pairs else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
+    left_out = [
+        name for name in dict.fromkeys(regions[r].column for _, r in every.pairs) if name not in tested
+    ]
+    notes: list[str] = (
+        []
+        if every.pairs
+        else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
+    )
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")

@@ -1,11 +1,12 @@
 """The smallest p-value of a family of tests on logs whose actions are drawn anew from the propensities.
 
-The same contexts, propensities, regions, masses and groups; only the actions are new. A family of the log itself that does not stand out
-among these has nothing to say against the propensities: with the whole distribution known that is an exact test, whatever the p-values
-of the single tests are worth. Where more of the redrawn logs are as bad as the log than a failure allows, no more are drawn
-(Besag and Clifford, 1991).
+The same contexts, propensities, regions, masses and groups; only the actions are new. A family of the log
+itself that does not stand out among these has nothing to say against the propensities: with the whole
+distribution known that is an exact test, whatever the p-values of the single tests are worth. Where more of
+the redrawn logs are as bad as the log than a failure allows, no more are drawn (Besag and Clifford, 1991).
 
-Random numbers are a function of the seed, the draw and the row, so the sums have the same bits whatever the number of threads.
+Random numbers are a function of the seed, the draw and the row, so the sums have the same bits whatever the
+number of threads.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
@@ -47,7 +48,9 @@ class _Redrawn:
         of_subject, self.of_region = np.array(family.pairs, dtype=np.int64).T
         used = [family.subjects[s] for s in np.unique(of_subject)]
         self.actions = [one for one in used if one.code is not None]
-        self.others = sorted((one for one in used if one.code is None), key=lambda one: one.kind == "confidence")
+        self.others = sorted(
+            (one for one in used if one.code is None), key=lambda one: one.kind == "confidence"
+        )
         column = {id(one): j for j, one in enumerate([*self.actions, *self.others])}
         self.of_column = np.array([column[id(family.subjects[s])] for s in of_subject], dtype=np.int64)
         self.everywhere = sum(one.kind == "confidence" for one in self.others)
@@ -56,7 +59,9 @@ class _Redrawn:
         self.powers = (1,) if family.known.all() else (1, 2, 3)
         width = len(self.powers) * (1 + len(self.others))
         self.block = max(1, _CELLS // (null.chance.shape[1] * width))
-        self.most = int(np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS))
+        self.most = int(
+            np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS)
+        )
 
     def sums(self, first: int, draws: int) -> tuple[Floats, ...]:
         """``(draws, m)`` sums of scores by test and, where they are used, of their squares and cubes."""
@@ -69,7 +74,11 @@ class _Redrawn:
         slot = np.full(ends.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
         out = np.empty((len(self.powers), draws, len(self.of_column)))
-        group = np.empty(0, dtype=np.int64) if self.family.group is None else self.family.group[rows].astype(np.int64)
+        group = (
+            np.empty(0, dtype=np.int64)
+            if self.family.group is None
+            else self.family.group[rows].astype(np.int64)
+        )
         _redraw(
             np.uint64(self.seed),
             first,
@@ -90,15 +99,21 @@ class _Redrawn:
         return out + self._without_actions(rows)[:, None, :]
 
     def _gains(self, rows: slice) -> Floats:
-        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: those of the action itself, then those of the others."""
+        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: those of the action itself,
+        then those of the others.
+        """
         mass = self.mass[rows, None]
         gains = np.zeros((*self.null.chance[rows].shape, len(self.powers), 1 + len(self.others)))
         for one in self.actions:
             mean = self.mass[rows] * one.mean[rows]
             for i, power in enumerate(self.powers):
-                gains[:, one.code, i, 0] = (self.mass[rows] * one.amount[rows] - mean) ** power - (-mean) ** power
+                gains[:, one.code, i, 0] = (self.mass[rows] * one.amount[rows] - mean) ** power - (
+                    -mean
+                ) ** power
         for j, one in enumerate(self.others, start=1):
-            score = mass * (one.amount[rows] - one.mean[rows][:, None]) * (one.null.variance[rows] > 0)[:, None]
+            score = (
+                mass * (one.amount[rows] - one.mean[rows][:, None]) * (one.null.variance[rows] > 0)[:, None]
+            )
             for i, power in enumerate(self.powers):
                 gains[:, :, i, j] = score**power
         return gains
@@ -106,12 +121,19 @@ class _Redrawn:
     def _without_actions(self, rows: slice) -> Floats:
         """``(powers, m)`` the sums if no row took any of the actions tested."""
         inside = np.stack([region.rows[rows] for region in self.family.regions], axis=1).astype(np.float64)
-        means = np.stack([*(-self.mass[rows] * one.mean[rows] for one in self.actions), *(np.zeros(len(inside)) for _ in self.others)])
+        means = np.stack(
+            [
+                *(-self.mass[rows] * one.mean[rows] for one in self.actions),
+                *(np.zeros(len(inside)) for _ in self.others),
+            ]
+        )
         return np.stack([(means**power @ inside)[self.of_column, self.of_region] for power in self.powers])
 
 
 def _places(family: Family) -> Ints:
-    """``(n, columns)`` numbers of the regions that each row is in, -1 for none; regions of one column never overlap."""
+    """``(n, columns)`` numbers of the regions that each row is in, -1 for none; regions of one column never
+    overlap.
+    """
     used = sorted({r for _, r in family.pairs})
     columns = list(dict.fromkeys([None, *(family.regions[r].column for r in used)]))
     places = np.full((family.n, len(columns)), -1, dtype=np.int64)
@@ -130,15 +152,33 @@ def _mixed(x):
 
 @compiled(nogil=True, error_model="numpy", inline="always")
 def _uniform(key, number):
-    return (_mixed(key + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return (_mixed(key + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * (
+        1.0 / 9007199254740992.0
+    )
 
 
 @compiled(nogil=True, error_model="numpy")
-def _redraw(seed, first, start, ends, gains, slot, actions, everywhere, places, regions, group, sharing, of_column, of_region, out):
+def _redraw(
+    seed,
+    first,
+    start,
+    ends,
+    gains,
+    slot,
+    actions,
+    everywhere,
+    places,
+    regions,
+    group,
+    sharing,
+    of_column,
+    of_region,
+    out,
+):
     """For each draw new actions, and the sums of what they add, by power, subject and region.
 
-    The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform number of its own or, as often
-    as ``sharing`` says, that of its group.
+    The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform
+    number of its own or, as often as ``sharing`` says, that of its group.
     """
     n, k, powers, width = gains.shape
     others = width - 1

@@ -1,6 +1,7 @@
 """Regions of a log that a person can name: levels of a column, ranges of numbers, stretches of time, loggers.
 
-They are made from the context, the time and the logger alone, never from actions or rewards, so tests by region stay valid.
+They are made from the context, the time and the logger alone, never from actions or rewards, so tests by
+region stay valid.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Region:
 def regions_of(log: LoggedBandit, *, bins: int = 4) -> tuple[Region, ...]:
     """The whole log, then each context column, the time and the loggers in turn.
 
-    A region has at least 50 rows that stand for at least 1 % of the log. Numbers and dates with more than five values are cut into
-    ``bins`` ranges of about equally many rows; of text, up to 20 levels count.
+    A region has at least 50 rows that stand for at least 1 % of the log. Numbers and dates with more than
+    five values are cut into ``bins`` ranges of about equally many rows; of text, up to 20 levels count.
     """
     everywhere = Region(column=None, label=EVERYWHERE, rows=read_only(np.ones(len(log), dtype=bool)))
     found = [everywhere]
@@ -70,7 +71,9 @@ def _of_column(name: str, column: Column, bins: int, n: int) -> Iterator[Region]
     ordered = column.kind in ("number", "date")
     values = seconds(column) if column.kind == "date" else column.values
     if ordered and np.unique(values[~missing]).size > _FEW_VALUES:
-        yield from _ranges(name, np.asarray(values, dtype=np.float64), missing, bins, n, column.kind == "date")
+        yield from _ranges(
+            name, np.asarray(values, dtype=np.float64), missing, bins, n, column.kind == "date"
+        )
     else:
         codes, levels = column.coded()
         yield from _levels(name, codes, [_shown(level, column) for level in levels], n)
@@ -116,7 +119,11 @@ def _levels(name: str, codes: Ints, levels: list[str], n: int) -> Iterator[Regio
 
 def _ranges(name: str, values: Floats, missing: Array, bins: int, n: int, dates: bool) -> Iterator[Region]:
     present = values[~missing]
-    edges = np.unique(np.quantile(present, np.arange(1, bins) / bins, method="inverted_cdf")) if present.size else np.empty(0)
+    edges = (
+        np.unique(np.quantile(present, np.arange(1, bins) / bins, method="inverted_cdf"))
+        if present.size
+        else np.empty(0)
+    )
     place = np.where(missing, -1, np.searchsorted(edges, np.where(missing, 0.0, values)))
     for code in range(len(edges) + 1):
         rows = place == code
@@ -126,12 +133,18 @@ def _ranges(name: str, values: Floats, missing: Array, bins: int, n: int, dates:
 
 
 def show_range(low: float, high: float, dates: bool) -> tuple[str, str]:
-    """Both ends of a range as text: days, or the minutes where it lies within a day; numbers with four digits."""
+    """Both ends of a range as text: days, or the minutes where it lies within a day; numbers with four
+    digits.
+    """
     if not dates:
         return f"{low:.4g}", f"{high:.4g}"
     start, end = np.datetime64(int(low), "s"), np.datetime64(int(high), "s")
     first, last = str(start.astype("datetime64[D]")), str(end.astype("datetime64[D]"))
-    return (first, last) if first != last else (str(start.astype("datetime64[m]")), str(end.astype("datetime64[m]")))
+    return (
+        (first, last)
+        if first != last
+        else (str(start.astype("datetime64[m]")), str(end.astype("datetime64[m]")))
+    )
 
 
 def _kept(name: str, label: str, rows: Array, n: int) -> Iterator[Region]:

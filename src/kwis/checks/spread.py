@@ -25,8 +25,8 @@ class Spread:
     draws
         How many take part.
     known
-        Whether the variance is known for certain. If not, the sample's is used for sums on the long side of their distribution, and the
-        larger of both on the other.
+        Whether the variance is known for certain. If not, the sample's is used for sums on the long side of
+        their distribution, and the larger of both on the other.
     """
 
     variance: Floats
@@ -38,11 +38,18 @@ class Spread:
 
     @property
     def events(self) -> Floats:
-        """Of how many equally important draws each sum consists: ``n p`` for a rare event of probability p."""
-        return (np.where(self.variance > 0, self.variance, 0.0) ** 1.5 / np.where(self.absolute > 0, self.absolute, 1.0)) ** 2
+        """Of how many equally important draws each sum consists: ``n p`` for a rare event of
+        probability p.
+        """
+        return (
+            np.where(self.variance > 0, self.variance, 0.0) ** 1.5
+            / np.where(self.absolute > 0, self.absolute, 1.0)
+        ) ** 2
 
     def z(self, score: Floats, squares: Floats | None = None, cubes: Floats | None = None) -> Floats:
-        """Sums of scores in standard deviations, corrected for skewness; with the sums of their squares and cubes by row where used."""
+        """Sums of scores in standard deviations, corrected for skewness; with the sums of their squares and
+        cubes by row where used.
+        """
         positive = self.variance > 0
         variance = np.where(positive, self.variance, 1.0)
         skewness = self.third / variance**1.5
@@ -52,7 +59,8 @@ class Spread:
             squares, cubes = squares * self.inflation, cubes * self.inflation**2
             larger = np.where(self.known, variance, np.maximum(squares, variance))
             z = _standardised(score / np.sqrt(larger), skewness)
-            # On the long side the sample's squares grow with the sum, so the sample tells its own spread; on the short side they collapse.
+            # On the long side the sample's squares grow with the sum, so the sample tells its own spread; on
+            # the short side they collapse.
             own = ~self.known & (score * skewness > 0)
             z = np.where(own, _studentised(score, squares, cubes, self.draws), z)
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
@@ -66,7 +74,9 @@ def _standardised(z: Floats, skewness: Floats) -> Floats:
 
 
 def _studentised(score: Floats, squares: Floats, cubes: Floats, draws: Floats) -> Floats:
-    """Student's ratio, corrected by Hall's cubic (1992), for sums divided by what the sample says of their spread."""
+    """Student's ratio, corrected by Hall's cubic (1992), for sums divided by what the sample says of their
+    spread.
+    """
     n = np.maximum(draws, 2)
     part = score / np.sqrt(np.where(squares > 0, squares, 1.0))
     # From the sum over the root of the squares to Student's ratio, whose spread is around the mean.

@@ -1,4 +1,6 @@
-"""What right propensities fix: mean weights, how often actions are taken, and how confident the logger may be."""
+"""What right propensities fix: mean weights, how often actions are taken, and how confident the logger may
+be.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ _ROUNDING = 1e-8  # a spread of less than this part of the size is rounding
 _LARGEST = 1e50  # cubes of larger amounts would overflow
 _LEAST_BEYOND = 5.0  # weights so large that fewer draws than these are expected to reach them are cut
 _HARDLY = 0.1  # the same where the mean of what is left is only known from a completed distribution
-_DOUBT = 0.5  # part of what is cut that may be there or not, where it is only known from a completed distribution
+_DOUBT = (
+    0.5  # part of what is cut that may be there or not, where it is only known from a completed distribution
+)
 _STEPS = 8  # steps in which the largest weight is sought, per doubling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moments:
-    """Mean of an amount in each row and, around it, variance, third moment and third absolute moment; each ``(n,)``."""
+    """Mean of an amount in each row and, around it, variance, third moment and third absolute moment; each
+    ``(n,)``.
+    """
 
     mean: Floats
     variance: Floats
@@ -52,14 +58,16 @@ class Subject:
     Attributes
     ----------
     code, amount
-        The amount of each row: ``(n, K)`` by action, or for an action's own subject its code and ``(n,)``, being 0 for all others.
+        The amount of each row: ``(n, K)`` by action, or for an action's own subject its code and ``(n,)``,
+        being 0 for all others.
     score
         ``(n,)`` the amount of the action taken less its mean by the propensities.
     shown, scale
-        ``(n,)`` the mean reported is ``1 + sum(shown) / sum(scale)``: the score, or for weights these before any were cut.
+        ``(n,)`` the mean reported is ``1 + sum(shown) / sum(scale)``: the score, or for weights these before
+        any were cut.
     mean, null
-        ``(n,)`` mean of the amount in redrawn logs, and its other moments; for an action whose amounts are one over its
-        propensity those of being taken.
+        ``(n,)`` mean of the amount in redrawn logs, and its other moments; for an action whose amounts are
+        one over its propensity those of being taken.
     slack
         ``(n,)`` by how much the mean by the propensities may be off.
     exact
@@ -87,15 +95,22 @@ def subjects_of(log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null) 
 
     Without targets a policy that takes every action with the same probability stands in for one.
     """
-    policies = [(target.name, _distribution(log, target, null), target.distribution is not None) for target in targets]
+    policies = [
+        (target.name, _distribution(log, target, null), target.distribution is not None) for target in targets
+    ]
     policies = policies or [("a uniform policy", np.full_like(null.chance, 1 / log.n_actions), True)]
     found = [_weight(log, null, name, policy, null.whole and known) for name, policy, known in policies]
-    found += [_action(log, null, int(code)) for code in np.argsort(-_expected(log, null), kind="stable")[:_MOST_ACTIONS]]
+    found += [
+        _action(log, null, int(code))
+        for code in np.argsort(-_expected(log, null), kind="stable")[:_MOST_ACTIONS]
+    ]
     return (*found, *([_confidence(log, null)] if null.whole else []))
 
 
 def _distribution(log: LoggedBandit, target: TargetPolicy, null: Null) -> Floats:
-    """The target's probabilities; where only that of the logged action is known, completed like the logger's."""
+    """The target's probabilities; where only that of the logged action is known, completed like the
+    logger's.
+    """
     if target.distribution is not None:
         return target.distribution
     chosen = ((target.logged == 0) | (target.logged == 1)).all()
@@ -119,7 +134,9 @@ def _expected(log: LoggedBandit, null: Null) -> Floats:
     assert log.propensity is not None
     taken = np.bincount(log.action, minlength=log.n_actions)
     inverse = np.bincount(log.action, 1 / np.maximum(log.propensity, 1 / _LARGEST), minlength=log.n_actions)
-    return np.asarray(taken / np.where(taken > 0, inverse, 1.0))  # E[1 / p] given the action is one over its mean propensity
+    return np.asarray(
+        taken / np.where(taken > 0, inverse, 1.0)
+    )  # E[1 / p] given the action is one over its mean propensity
 
 
 def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: bool) -> Subject:
@@ -128,14 +145,24 @@ def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: boo
     cut = np.minimum(weight, _cut(weight, null.chance, _LEAST_BEYOND if exact else _HARDLY))
     slack = np.zeros(len(log)) if exact else _DOUBT * (null.propensity * (weight - cut)).sum(axis=1)
     shown = weight[np.arange(len(log)), log.action] - 1
-    return _subject(log, null, cut, kind="weight", name=name, shown=shown, scale=np.ones(len(log)), slack=slack, exact=exact)
+    return _subject(
+        log,
+        null,
+        cut,
+        kind="weight",
+        name=name,
+        shown=shown,
+        scale=np.ones(len(log)),
+        slack=slack,
+        exact=exact,
+    )
 
 
 def _cut(weight: Floats, chance: Floats, draws: float) -> float:
     """The weight that about so many draws are expected to exceed.
 
-    Larger ones would make the null's variance a matter of events that hardly ever happen. But weights that are not cut have mean 1
-    whatever the propensities of the actions not taken, and what is cut has not.
+    Larger ones would make the null's variance a matter of events that hardly ever happen. But weights that
+    are not cut have mean 1 whatever the propensities of the actions not taken, and what is cut has not.
     """
     place = np.ceil(_STEPS * np.log2(np.maximum(weight, 1e-9))).astype(np.int64)
     lowest = int(place.min())
@@ -145,7 +172,9 @@ def _cut(weight: Floats, chance: Floats, draws: float) -> float:
 
 
 def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
-    """Whether an action was taken as often as it should; if only logged propensities are known by the mean of one over them."""
+    """Whether an action was taken as often as it should; if only logged propensities are known by the mean of
+    one over them.
+    """
     chance, propensity = null.chance[:, code], null.propensity[:, code]
     taken = Moments.of(np.stack([chance, 1 - chance], axis=1), np.tile([1.0, 0.0], (len(log), 1)))
     amount = np.ones(len(log)) if null.whole else 1 / np.maximum(propensity, 1 / _LARGEST)
@@ -170,13 +199,33 @@ def _confidence(log: LoggedBandit, null: Null) -> Subject:
     """Score of the exponent t in probabilities proportional to ``p^t``, at t = 1."""
     amount = np.log(np.where(null.chance > 0, null.chance, 1.0))
     information = Moments.of(null.chance, amount).variance
-    return _subject(log, null, amount, kind="confidence", name="", shown=None, scale=information, slack=np.zeros(len(log)), exact=True)
+    return _subject(
+        log,
+        null,
+        amount,
+        kind="confidence",
+        name="",
+        shown=None,
+        scale=information,
+        slack=np.zeros(len(log)),
+        exact=True,
+    )
 
 
 def _subject(
-    log: LoggedBandit, null: Null, amount: Floats, *, kind: Literal["weight", "confidence"], shown: Floats | None, **rest: Any
+    log: LoggedBandit,
+    null: Null,
+    amount: Floats,
+    *,
+    kind: Literal["weight", "confidence"],
+    shown: Floats | None,
+    **rest: Any,
 ) -> Subject:
     moments = Moments.of(null.chance, amount)
-    score = (amount[np.arange(len(log)), log.action] - (null.propensity * amount).sum(axis=1)) * (moments.variance > 0)
+    score = (amount[np.arange(len(log)), log.action] - (null.propensity * amount).sum(axis=1)) * (
+        moments.variance > 0
+    )
     shown = score if shown is None else shown
-    return Subject(kind=kind, amount=amount, score=score, shown=shown, mean=moments.mean, null=moments, **rest)
+    return Subject(
+        kind=kind, amount=amount, score=score, shown=shown, mean=moments.mean, null=moments, **rest
+    )

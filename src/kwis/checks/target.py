@@ -39,12 +39,16 @@ def target_diagnostics(
     """
     weighed = weigh(log, target) if sample is None else sample
     expected = expected_effective_n(log, target)
-    weights = weight_diagnostics(weighed, bounded=has_bounded_weights(log, target), expected_effective_n=expected)
+    weights = weight_diagnostics(
+        weighed, bounded=has_bounded_weights(log, target), expected_effective_n=expected
+    )
     reach = support(log, target)
     return TargetDiagnostics(
         target=target.name,
         weights=weights,
-        local=local_mean_weight(weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng),
+        local=local_mean_weight(
+            weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng
+        ),
         balance=balance(log, weighed.weight),
         support=reach,
         verdict=verdict(weights, reach, propensity, target.name),

@@ -1,9 +1,10 @@
 """Signs that a policy has learnt from the very rows that evaluate it.
 
-Such a policy takes an action where that action happened to go well, against what it does in contexts nearby. So two things go together
-in its rows that have nothing to do with each other in those of any other policy:
+Such a policy takes an action where that action happened to go well, against what it does in contexts nearby.
+So two things go together in its rows that have nothing to do with each other in those of any other policy:
 
-- its jitter ``u``: its probability of the logged action, minus the mean of its probabilities of that action in the ten nearest contexts;
+- its jitter ``u``: its probability of the logged action, minus the mean of its probabilities of that action
+  in the ten nearest contexts;
 - the luck ``e``: the reward, minus what a model that has not seen the row predicts for the logged action.
 
 ============  =====================================================  =========  ============
@@ -13,11 +14,13 @@ figure        meaning                                                with care  
 ``z * pull``  ``pull`` is ``mean(u e)`` over the deviation of ``e``  0.1        0.4
 ============  =====================================================  =========  ============
 
-Both have to be reached. The size is asked for as well as the test because a very good policy shows a little of the same where the reward
-model is poor, and a large log makes that significant. A policy that knows more about the rewards than the context of the log tells shows
-it too, and cannot be told apart. ``kwis.trained_elsewhere`` answers the doubt of "with care".
+Both have to be reached. The size is asked for as well as the test because a very good policy shows a little
+of the same where the reward model is poor, and a large log makes that significant. A policy that knows more
+about the rewards than the context of the log tells shows it too, and cannot be told apart.
+``kwis.trained_elsewhere`` answers the doubt of "with care".
 
-A smooth policy with a few parameters, learnt from thousands of rows, has next to no jitter: it is not seen here, and gains little.
+A smooth policy with a few parameters, learnt from thousands of rows, has next to no jitter: it is not seen
+here, and gains little.
 """
 
 from __future__ import annotations
@@ -47,7 +50,8 @@ _ALIKE = 25  # neighbours with the same action whose mean reward stands in for a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingCheck:
-    """Whether a policy seems to have learnt from the rewards of the rows that evaluate it; the module explains the figures.
+    """Whether a policy seems to have learnt from the rewards of the rows that evaluate it; the module
+    explains the figures.
 
     Attributes
     ----------
@@ -77,7 +81,12 @@ class TrainingCheck:
 
 
 def training_check(
-    log: LoggedBandit, target: TargetPolicy, reward: int | str = 0, predicted: Floats | None = None, *, rng: Seed = 0
+    log: LoggedBandit,
+    target: TargetPolicy,
+    reward: int | str = 0,
+    predicted: Floats | None = None,
+    *,
+    rng: Seed = 0,
 ) -> TrainingCheck:
     """Look for signs that a target has learnt from one reward of this log; see :func:`training_checks`."""
     name = log.reward_names[log.reward_number(reward)]
@@ -93,8 +102,8 @@ def training_checks(
     Parameters
     ----------
     predicted
-        From rewards to ``(n,)`` cross-fitted predictions for the logged actions; where there are none, the mean of rows nearby with the
-        same action stands in.
+        From rewards to ``(n,)`` cross-fitted predictions for the logged actions; where there are none, the
+        mean of rows nearby with the same action stands in.
     rng
         Draws the rows of a log of more than 10,000.
     """
@@ -107,7 +116,11 @@ def training_checks(
     lucks = {}
     for j, name in enumerate(log.reward_names):
         reward = log.reward[:, j]
-        lucks[name] = reward * 0 if silent else reward - (predicted[name][rows] if name in predicted else nearby.alike(reward, _ALIKE))
+        lucks[name] = (
+            reward * 0
+            if silent
+            else reward - (predicted[name][rows] if name in predicted else nearby.alike(reward, _ALIKE))
+        )
     mass = np.ones(log.n) if log.row_weight is None else log.row_weight / log.row_weight.mean()
     found = []
     for target in targets:
@@ -120,9 +133,15 @@ def training_checks(
 
 
 def _figures(terms: Floats, together: Ints, scale: float) -> tuple[float, float]:
-    """Sum of the terms in its standard errors, rows that belong together being one draw, and their mean over the scale."""
+    """Sum of the terms in its standard errors, rows that belong together being one draw, and their mean over
+    the scale.
+    """
     spread = float(np.sqrt((np.bincount(together, weights=terms) ** 2).sum()))
-    return (0.0, 0.0) if spread == 0.0 or scale == 0.0 else (float(terms.sum() / spread), float(terms.mean() / scale))
+    return (
+        (0.0, 0.0)
+        if spread == 0.0 or scale == 0.0
+        else (float(terms.sum() / spread), float(terms.mean() / scale))
+    )
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -137,7 +156,8 @@ class Nearby:
     def jitter(self, target: TargetPolicy) -> Floats:
         """``(n,)`` probability of the logged action, minus its mean over the nearest contexts.
 
-        Without the whole distribution only rows with the same action know that probability, and the nearest are sought among them.
+        Without the whole distribution only rows with the same action know that probability, and the nearest
+        are sought among them.
         """
         if target.distribution is None:
             around = self.alike(target.logged, NEIGHBOURS)
@@ -149,10 +169,16 @@ class Nearby:
         return np.where(np.abs(found) > _ROUNDING, found, 0.0)
 
     def alike(self, values: Floats, count: int) -> Floats:
-        """Mean of the values of the nearest other rows with the same action; a row that has none keeps its own."""
+        """Mean of the values of the nearest other rows with the same action; a row that has none keeps its
+        own.
+        """
         if self._same is None:
             groups = [np.flatnonzero(self.action == code) for code in np.unique(self.action)]
-            self._same = [(rows, _nearest(self.features[rows], min(_ALIKE, rows.size - 1))) for rows in groups if rows.size > 1]
+            self._same = [
+                (rows, _nearest(self.features[rows], min(_ALIKE, rows.size - 1)))
+                for rows in groups
+                if rows.size > 1
+            ]
         found = values.astype(np.float64)
         for rows, near in self._same:
             found[rows] = values[rows][near[:, :count]].mean(axis=1)

@@ -1,25 +1,27 @@
 """From diagnostics to a plain verdict: every threshold is in the table below, and nowhere else.
 
-==========================================  ================  =================
-what                                        with care         do not trust
-==========================================  ================  =================
-effective number of rows, or of groups      below 200         below 50
-the same, expected from both distributions  below 200         below 50
-share of the largest row, or group          above 5 %         above 20 %
-Pareto k of the weights                     above 0.7         above 1
-target's probability beyond the log         above 0.1 %       above 5 %
-propensities that fail: chance misplaced    above 0.5 %       above 10 %
+==========================================  ===========  ======================
+what                                        with care    do not trust
+==========================================  ===========  ======================
+effective number of rows, or of groups      below 200    below 50
+the same, expected from both distributions  below 200    below 50
+share of the largest row, or group          above 5 %    above 20 %
+Pareto k of the weights                     above 0.7    above 1
+target's probability beyond the log         above 0.1 %  above 5 %
+propensities that fail: chance misplaced    above 0.5 %  above 10 %
 propensities logged, but not to be tested   always
 propensities estimated, not logged          always
-other serious signs (rounded, placeholder)  always            left nothing to chance
-==========================================  ================  =================
+other serious signs (rounded, placeholder)  always       left nothing to chance
+==========================================  ===========  ======================
 
-Chance misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there. In a log of millions a test
-can fail over next to nothing; below 0.5 % that is reported and costs no trust.
+Chance misplaced: the share of the rows where propensities fail, times the mean's distance from 1 there. In a
+log of millions a test can fail over next to nothing; below 0.5 % that is reported and costs no trust.
 
-Rows of a group are one draw, so a log with groups has no more to say than its groups; fewer than 30 of them test no propensities.
+Rows of a group are one draw, so a log with groups has no more to say than its groups; fewer than 30 of them
+test no propensities.
 
-A deterministic target has many weights of 0; that by itself costs no trust, the effective sample size counts it.
+A deterministic target has many weights of 0; that by itself costs no trust, the effective sample size counts
+it.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ _LEVELS: tuple[_Level, ...] = ("trust", "with care", "do not trust")
 
 
 def verdict(
-    weights: WeightDiagnostics, support: Support | None = None, propensity: PropensityReport | None = None, target: str | None = None
+    weights: WeightDiagnostics,
+    support: Support | None = None,
+    propensity: PropensityReport | None = None,
+    target: str | None = None,
 ) -> Verdict:
     """Verdict on what a log can say about a target, from its weights, its support and the propensities.
 
@@ -58,7 +63,9 @@ def verdict(
 def combine(*verdicts: Verdict) -> Verdict:
     """The worst level, with the reasons of all, each once."""
     level = max((found.level for found in verdicts), key=_LEVELS.index)
-    return Verdict(level=level, reasons=tuple(dict.fromkeys(reason for found in verdicts for reason in found.reasons)))
+    return Verdict(
+        level=level, reasons=tuple(dict.fromkeys(reason for found in verdicts for reason in found.reasons))
+    )
 
 
 def propensity_verdict(
@@ -84,34 +91,63 @@ def propensity_verdict(
         misplaced = test.n / n * abs(test.mean - 1)
         fault = "propensities are wrong"
         if test.kind == "weight" and test.subject in targets:
-            fault = f"the weights of {test.subject} do not average 1: its probabilities or the propensities are wrong"
+            fault = (
+                f"the weights of {test.subject} do not average 1: its probabilities or the propensities are "
+                f"wrong"
+            )
         reasons.append((_above(misplaced, MISPLACED), f"{fault}; {test.words}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if untested is not None and not estimated:
         reasons.append((1, f"propensities could not be tested ({untested})"))
     if estimated:
-        reasons.append((1, "propensities were estimated from this log, which mends nothing that its context does not show"))
+        reasons.append(
+            (
+                1,
+                (
+                    "propensities were estimated from this log, which mends nothing that its context does "
+                    "not "
+                    "show"
+                ),
+            )
+        )
     return _combined(reasons)
 
 
 def _weight_reasons(weights: WeightDiagnostics) -> Iterable[tuple[int, str]]:
     draw, drawn = ("row", weights.n) if weights.groups is None else ("group", weights.groups)
     missed = _below(weights.effective_n, EFFECTIVE_N)
-    sentence = f"only {int(weights.effective_n)} effective {draw}s of {drawn:,}, fewer than {EFFECTIVE_N[missed - 1]}"
+    sentence = (
+        f"only {int(weights.effective_n)} effective {draw}s of {drawn:,}, fewer than "
+        f"{EFFECTIVE_N[missed - 1]}"
+    )
     yield missed, sentence
     lacking = _below(weights.expected_effective_n, EFFECTIVE_N)
     if lacking > missed:
         rare = "rare weights larger than any logged would leave"
-        yield lacking, f"{rare} only {int(weights.expected_effective_n)} effective {draw}s, fewer than {EFFECTIVE_N[lacking - 1]}"
-    yield _above(weights.largest_share, LARGEST_SHARE), f"one {draw} carries {weights.largest_share:.0%} of the weight"
-    tail = f"the largest weights have a heavy tail (Pareto k {weights.pareto_k:.2f}), so that errors may be larger than intervals say"
+        yield (
+            lacking,
+            (
+                f"{rare} only {int(weights.expected_effective_n)} effective {draw}s, fewer than "
+                f"{EFFECTIVE_N[lacking - 1]}"
+            ),
+        )
+    yield (
+        _above(weights.largest_share, LARGEST_SHARE),
+        f"one {draw} carries {weights.largest_share:.0%} of the weight",
+    )
+    tail = (
+        f"the largest weights have a heavy tail (Pareto k {weights.pareto_k:.2f}), so that errors may be "
+        f"larger than intervals say"
+    )
     yield _above(weights.pareto_k, PARETO_K), tail
 
 
 def _support_reasons(support: Support | None) -> Iterable[tuple[int, str]]:
     if support is not None and support.beyond is not None:
-        sentence = f"{support.beyond:.1%} of the target's decisions are actions that the log says nothing about"
+        sentence = (
+            f"{support.beyond:.1%} of the target's decisions are actions that the log says nothing about"
+        )
         yield _above(support.beyond, BEYOND), sentence
 
 
@@ -126,4 +162,6 @@ def _above(value: float, limits: tuple[float, float]) -> int:
 def _combined(reasons: Iterable[tuple[int, str]]) -> Verdict:
     """The worst level, and the sentences that count against the target, the worst first."""
     against = sorted((entry for entry in reasons if entry[0]), key=lambda entry: -entry[0])
-    return Verdict(level=_LEVELS[against[0][0] if against else 0], reasons=tuple(sentence for _, sentence in against))
+    return Verdict(
+        level=_LEVELS[against[0][0] if against else 0], reasons=tuple(sentence for _, sentence in against)
+    )

@@ -56,7 +56,9 @@ def weight_diagnostics(
 
 
 def _once(loads: Floats, group: Ints | None) -> Floats:
-    """Loads without those that a row shares with another of its group: copies of one draw say nothing about the tail."""
+    """Loads without those that a row shares with another of its group: copies of one draw say nothing about
+    the tail.
+    """
     return loads if group is None else np.unique(np.column_stack([group, loads]), axis=0)[:, 1]
 
 

@@ -82,7 +82,10 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
 
         log = named.read()
         if log.propensity is None:
-            raise InputError("`propensity` must name a column to be checked, as the log has none called propensity or pscore")
+            raise InputError(
+                "`propensity` must name a column to be checked, as the log has none called propensity or "
+                "pscore"
+            )
         policies = resolve_targets(log, targets_of(targets, log.table)) if targets else ()
         told(0, 1, "testing the propensities")
         log = log.without_context(column for policy in policies for column in policy.columns)
@@ -96,7 +99,11 @@ def _json(report: PropensityReport) -> str:
     from kwis._text import escaped_in_json
     from kwis.result.output import plain
 
-    return escaped_in_json(json.dumps({"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False))
+    return escaped_in_json(
+        json.dumps(
+            {"schema": SCHEMA, "propensity": plain(report)}, indent=2, ensure_ascii=False, allow_nan=False
+        )
+    )
 
 
 def _show(log: LoggedBandit, report: PropensityReport, source: str) -> None:

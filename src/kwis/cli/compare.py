@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "kwis compare log.parquet --context age,country --target p_new --target p_bold",
-    "kwis compare log.parquet --context age,country -t A=p_new -t B=p_bold --group user --require-best B && ./deploy",
+    (
+        "kwis compare log.parquet --context age,country -t A=p_new -t B=p_bold --group user --require-best B "
+        "&& "
+        "./deploy"
+    ),
 )
 
 RequireBest = Annotated[
@@ -29,7 +33,10 @@ RequireBest = Annotated[
         "--require-best",
         metavar="NAME",
         show_default=False,
-        help="Exit code 1 unless this target is surely better than every other policy, the logging policy included.",
+        help=(
+            "Exit code 1 unless this target is surely better than every other policy, the logging policy "
+            "included."
+        ),
     ),
 ]
 
@@ -81,9 +88,13 @@ def compare(
         )
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(named, target, stream=False)
+        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(
+            named, target, stream=False
+        )
         if require_best is not None and require_best not in answer.targets:
-            raise InputError(f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}")
+            raise InputError(
+                f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}"
+            )
         with output.files_written(answer):
             if output.json:
                 print_answer(answer.to_json())
@@ -98,7 +109,9 @@ def _show(answer: Evaluation) -> None:
     out = console()
     for ranking in answer.rankings:
         show.show_ranking(out, ranking, answer.settings.level)
-        show.show_differences(out, f"{ranking.reward}, every pair", ranking.differences, answer.settings.level)
+        show.show_differences(
+            out, f"{ranking.reward}, every pair", ranking.differences, answer.settings.level
+        )
     show.show_trust(out, answer)
 
 
@@ -108,5 +121,7 @@ def _enforce(answer: Evaluation, best: str | None, require: gates.Trust | None) 
     failures = gates.verdict_failures(verdicts, gates.required(require, gated=best is not None))
     place = next((place for place in answer.ranking.places if place.target == best), None)
     if place is not None and place.worst > 1:
-        failures.insert(0, f"{best} is not surely the best: its place is {place.words} of {len(answer.ranking.places)}")
+        failures.insert(
+            0, f"{best} is not surely the best: its place is {place.words} of {len(answer.ranking.places)}"
+        )
     gates.fail_on(failures)

@@ -73,7 +73,8 @@ def evaluate(
 ) -> None:
     """Estimate what target policies would have brought, and say whether to trust it.
 
-    Every target is compared with the logging policy on the same rows. Columns called action, reward and propensity need not be named.
+    Every target is compared with the logging policy on the same rows. Columns called action, reward and
+    propensity need not be named.
     """
     with clear_errors(), time_limit(limit):
         named = LogOptions(
@@ -103,7 +104,9 @@ def evaluate(
         if scheduler is not None and stream is False:
             raise InputError("`scheduler` must go without --no-stream: its workers read the log")
         with cluster.client() as client:
-            stage = Stage(by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client)
+            stage = Stage(
+                by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
+            )
             found, answer = stage.work(named, target, True if scheduler is not None else stream)
         with output.files_written(answer):
             output.print(found, answer, log)
@@ -122,7 +125,9 @@ class Stage:
     exact: bool | None = None
     client: Any = None
 
-    def work(self, named: LogOptions, target: list[str], stream: bool | None = None) -> tuple[LoggedBandit | ScannedLog, Evaluation]:
+    def work(
+        self, named: LogOptions, target: list[str], stream: bool | None = None
+    ) -> tuple[LoggedBandit | ScannedLog, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""
         from kwis._validation import level as checked
 

@@ -1,7 +1,8 @@
 """Gates: conditions on an answer that decide the exit code, so that a deployment can wait for them.
 
-No number of an estimate that is not to be trusted passes a gate, unless the user says so. A gate on changes looks at the interval that the
-printed claim follows: with several targets the one that holds for all of them together.
+No number of an estimate that is not to be trusted passes a gate, unless the user says so. A gate on changes
+looks at the interval that the printed claim follows: with several targets the one that holds for all of them
+together.
 """
 
 from __future__ import annotations
@@ -56,9 +57,19 @@ FailBelow = Annotated[
         help="Fail if any target is below it in the first reward.",
     ),
 ]
-UsingOption = Annotated[Using, typer.Option("--using", rich_help_panel=_PANEL, help="Which end of the recommended interval is compared.")]
+UsingOption = Annotated[
+    Using,
+    typer.Option(
+        "--using", rich_help_panel=_PANEL, help="Which end of the recommended interval is compared."
+    ),
+]
 OfOption = Annotated[
-    Of, typer.Option("--of", rich_help_panel=_PANEL, help="Compare the policy's value, or its change against the logging policy.")
+    Of,
+    typer.Option(
+        "--of",
+        rich_help_panel=_PANEL,
+        help="Compare the policy's value, or its change against the logging policy.",
+    ),
 ]
 Require = Annotated[
     Trust | None,
@@ -66,7 +77,10 @@ Require = Annotated[
         "--require",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="Fail if a verdict is worse than trust, or than with care; any accepts all. Default: care beside another gate.",
+        help=(
+            "Fail if a verdict is worse than trust, or than with care; any accepts all. Default: care "
+            "beside another gate."
+        ),
     ),
 ]
 
@@ -103,7 +117,10 @@ class Gate:
         return failures
 
     def _verdicts(self, evaluation: Evaluation) -> list[str]:
-        verdicts = [(f"verdict on {target}", found.row.verdict.level) for target, found in evaluation.recommended.items()]
+        verdicts = [
+            (f"verdict on {target}", found.row.verdict.level)
+            for target, found in evaluation.recommended.items()
+        ]
         return verdict_failures(verdicts, required(self.require, gated=self.below is not None))
 
 
@@ -122,5 +139,9 @@ def required(asked: Trust | None, *, gated: bool) -> Trust:
 
 def verdict_failures(verdicts: Sequence[tuple[str, str]], require: Trust) -> list[str]:
     """What is wrong with verdicts that have to be at least as good as required."""
-    allowed = {Trust.ANY: ("trust", "with care", "do not trust"), Trust.CARE: ("trust", "with care"), Trust.TRUST: ("trust",)}[require]
+    allowed = {
+        Trust.ANY: ("trust", "with care", "do not trust"),
+        Trust.CARE: ("trust", "with care"),
+        Trust.TRUST: ("trust",),
+    }[require]
     return [f"{what} is {level!r}" for what, level in verdicts if level not in allowed]

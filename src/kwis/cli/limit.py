@@ -15,7 +15,9 @@ from kwis.cli.terminal import BAD_INPUT, say
 from kwis.errors import InputError, UnsupportedError
 
 GRACE = 10.0
-"""Seconds in which what is interrupted has to end; work in a library that does not listen is then ended with the process."""
+"""Seconds in which what is interrupted has to end; work in a library that does not listen is then ended with
+the process.
+"""
 
 TimeLimit = Annotated[
     float | None,
@@ -43,7 +45,10 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         raise InputError(f"`time-limit` must be a positive number of seconds, got {seconds:g}")
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         raise UnsupportedError("`time-limit` needs the main thread of a system with alarms")
-    sentence = f"`time-limit` must be longer for this log: {seconds:g} seconds were over; fewer rows or estimators take less"
+    sentence = (
+        f"`time-limit` must be longer for this log: {seconds:g} seconds were over; fewer rows or estimators "
+        f"take less"
+    )
 
     def ring(*_: object) -> None:
         raise _OutOfTime

@@ -1,4 +1,6 @@
-"""The ``kwis`` command: the library's own commands here, those of other packages through :mod:`kwis.cli.plugins`."""
+"""The ``kwis`` command: the library's own commands here, those of other packages through
+:mod:`kwis.cli.plugins`.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _termination() -> Iterator[list[int]]:
-    """Turn signals that end a process into an interruption, which tidies up; the list then holds the signal."""
+    """Turn signals that end a process into an interruption, which tidies up; the list then holds
+    the signal.
+    """
     received: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
@@ -82,7 +86,9 @@ def _termination() -> Iterator[list[int]]:
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         signals = []
-    signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]  # others have a say of their own
+    signals = [
+        number for number in signals if signal.getsignal(number) is signal.SIG_DFL
+    ]  # others have a say of their own
     for number in signals:
         signal.signal(number, interrupt)
     try:
@@ -95,7 +101,9 @@ def _termination() -> Iterator[list[int]]:
 def _code(arguments: Sequence[str] | None) -> int:
     command = typer.main.get_command(app)
     try:
-        code = command.main(args=None if arguments is None else list(arguments), prog_name="kwis", standalone_mode=False)
+        code = command.main(
+            args=None if arguments is None else list(arguments), prog_name="kwis", standalone_mode=False
+        )
         if code == INTERRUPTED:  # the framework takes an interruption for an ending like others
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0

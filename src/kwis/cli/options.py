@@ -31,12 +31,16 @@ _COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
 
 
 def _column(flag: str, text: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(flag, metavar="COLUMN", help=text, rich_help_panel=_COLUMNS, show_default=False)
+    info: typer.models.OptionInfo = typer.Option(
+        flag, metavar="COLUMN", help=text, rich_help_panel=_COLUMNS, show_default=False
+    )
     return info
 
 
 def _columns(flag: str, text: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(flag, metavar="A,B,...", help=text, rich_help_panel=_COLUMNS, show_default=False)
+    info: typer.models.OptionInfo = typer.Option(
+        flag, metavar="A,B,...", help=text, rich_help_panel=_COLUMNS, show_default=False
+    )
     return info
 
 
@@ -45,7 +49,10 @@ Log = Annotated[
     typer.Argument(
         metavar="LOG",
         show_default=False,
-        help="CSV, Parquet, JSON lines or dsjson: a file, a folder or a quoted pattern; or a DuckDB or SQLite database.",
+        help=(
+            "CSV, Parquet, JSON lines or dsjson: a file, a folder or a quoted pattern; or a DuckDB or "
+            "SQLite database."
+        ),
     ),
 ]
 Target = Annotated[
@@ -55,21 +62,31 @@ Target = Annotated[
         "-t",
         metavar="[NAME=]COLUMN",
         show_default=False,
-        help="A policy to evaluate: a column with its probability of the logged action, or with the action it takes, or the prefix of "
-        "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and distribution:A,B,... settle what is meant.",
+        help="A policy to evaluate: a column with its probability of the logged action, or with the action "
+        "it takes, or the prefix of "
+        "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and "
+        "distribution:A,B,... settle what is meant.",
     ),
 ]
 MaybeTarget = Annotated[
     list[str] | None,
     typer.Option(
-        "--target", "-t", metavar="[NAME=]COLUMN", show_default=False, help="A policy whose weights are tested too. Repeat for several."
+        "--target",
+        "-t",
+        metavar="[NAME=]COLUMN",
+        show_default=False,
+        help="A policy whose weights are tested too. Repeat for several.",
     ),
 ]
 Action = Annotated[str | None, _column("--action", "The action taken. Default: action.")]
 Reward = Annotated[list[str] | None, _columns("--reward", "What came of it, one or more. Default: reward.")]
 Propensity = Annotated[
     str | None,
-    _column("--propensity", "The logger's probability of the action taken, or the prefix of one column per action. Default: propensity."),
+    _column(
+        "--propensity",
+        "The logger's probability of the action taken, or the prefix of one column per action. Default: "
+        "propensity.",
+    ),
 ]
 PropensityFrom = Annotated[
     SourceChoice | None,
@@ -77,30 +94,56 @@ PropensityFrom = Annotated[
         "--propensity-source",
         rich_help_panel=_COLUMNS,
         show_default=False,
-        help="Whether propensities are the probabilities that the system drew with, or what a model says of them. Default: not said.",
+        help=(
+            "Whether propensities are the probabilities that the system drew with, or what a model says of "
+            "them. Default: not said."
+        ),
     ),
 ]
 NoPropensity = Annotated[
     bool,
-    typer.Option("--estimate-propensity", rich_help_panel=_COLUMNS, help="Estimate propensities even if the log has some."),
+    typer.Option(
+        "--estimate-propensity",
+        rich_help_panel=_COLUMNS,
+        help="Estimate propensities even if the log has some.",
+    ),
 ]
-Context = Annotated[list[str] | None, _columns("--context", "What the logger could see. Default: every column without another role.")]
-Categorical = Annotated[list[str] | None, _columns("--categorical", "Context columns of numbers that are labels.")]
-Missing = Annotated[list[str] | None, _columns("--missing", "Values that stand for a gap in the context, such as unknown or -999.")]
-Actions = Annotated[list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")]
-RowWeight = Annotated[str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")]
+Context = Annotated[
+    list[str] | None,
+    _columns("--context", "What the logger could see. Default: every column without another role."),
+]
+Categorical = Annotated[
+    list[str] | None, _columns("--categorical", "Context columns of numbers that are labels.")
+]
+Missing = Annotated[
+    list[str] | None,
+    _columns("--missing", "Values that stand for a gap in the context, such as unknown or -999."),
+]
+Actions = Annotated[
+    list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")
+]
+RowWeight = Annotated[
+    str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")
+]
 Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]
 Time = Annotated[str | None, _column("--time", "Date or number by which to look for drift.")]
 Logger = Annotated[str | None, _column("--logger", "Which logging policy acted, where there were several.")]
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="SQL", help="SQL to run on a database, or on files, which it finds as the table log.", show_default=False
+        "--query",
+        metavar="SQL",
+        help="SQL to run on a database, or on files, which it finds as the table log.",
+        show_default=False,
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="csv, parquet, json, dsjson, duckdb or sqlite, if the name does not tell."),
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="csv, parquet, json, dsjson, duckdb or sqlite, if the name does not tell.",
+    ),
 ]
 By = Annotated[
     list[str] | None,
@@ -120,8 +163,10 @@ Estimator = Annotated[
         metavar="NAME",
         rich_help_panel=_WORK,
         show_default=False,
-        help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, doubly-robust, ..., "
-        "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. Default: all that apply.",
+        help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
+        "doubly-robust, ..., "
+        "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. "
+        "Default: all that apply.",
     ),
 ]
 Repair = Annotated[
@@ -138,7 +183,10 @@ Stream = Annotated[
         "--stream/--no-stream",
         rich_help_panel=_WORK,
         show_default=False,
-        help="Evaluate Parquet files that are too large for memory in batches. Default: if they have more than 1,000,000 rows.",
+        help=(
+            "Evaluate Parquet files that are too large for memory in batches. Default: if they have more "
+            "than 1,000,000 rows."
+        ),
     ),
 ]
 Exact = Annotated[
@@ -150,27 +198,58 @@ Exact = Annotated[
         help="Kernel-WIS from all pairs of rows, or from sampled neighbours. Default: by the number of rows.",
     ),
 ]
-Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK)]
+Level = Annotated[
+    float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK
+    ),
+]
 Report = Annotated[
     str | None,
-    typer.Option("--report", metavar="FILE.html", help="Write the report, one self-contained page.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write the report, one self-contained page.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=_OUTPUT)]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=_OUTPUT
+    ),
+]
 JsonFile = Annotated[
-    str | None, typer.Option("--json-file", metavar="FILE", help="Write the same JSON to a file; - is stdout.", rich_help_panel=_OUTPUT)
+    str | None,
+    typer.Option(
+        "--json-file",
+        metavar="FILE",
+        help="Write the same JSON to a file; - is stdout.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 Segments = Annotated[
     int,
     typer.Option(
-        "--segments", metavar="NUMBER", min=1, help="Segments shown of each split, the largest; JSON has all.", rich_help_panel=_OUTPUT
+        "--segments",
+        metavar="NUMBER",
+        min=1,
+        help="Segments shown of each split, the largest; JSON has all.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
-Table = Annotated[bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)]
+Table = Annotated[
+    bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)
+]
 
 
 def listed(values: list[str] | None, known: Container[str] = ()) -> list[str] | None:
-    """Names given as repeated options, separated by commas, or both; one that is ``known`` may have commas itself."""
+    """Names given as repeated options, separated by commas, or both; one that is ``known`` may have commas
+    itself.
+    """
     names: list[str] = []
     for value in values or ():
         names += [value] if value in known else [name.strip() for name in value.split(",") if name.strip()]

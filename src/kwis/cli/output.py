@@ -33,7 +33,15 @@ class Output:
     segments: int = MOST_SEGMENTS
 
     @classmethod
-    def of(cls, *, report: str | None, json: bool, json_file: str | None, table: bool = True, segments: int = MOST_SEGMENTS) -> Output:
+    def of(
+        cls,
+        *,
+        report: str | None,
+        json: bool,
+        json_file: str | None,
+        table: bool = True,
+        segments: int = MOST_SEGMENTS,
+    ) -> Output:
         if report == STDOUT:
             raise InputError("`report` must name a file, got '-'; './-' is a file of that name")
         if json_file == STDOUT:
@@ -44,7 +52,11 @@ class Output:
         """Refuse files that cannot be written, or that are read, before the work is done."""
         from kwis.runtime.writing import same_file, writable
 
-        wanted = {name: path for name, path in (("report", self.report), ("json-file", self.json_file)) if path is not None}
+        wanted = {
+            name: path
+            for name, path in (("report", self.report), ("json-file", self.json_file))
+            if path is not None
+        }
         for name, path in wanted.items():
             if any(same_file(path, one) for one in inputs):
                 raise InputError(f"`{name}` must not be a file that is read, got {path!r}")
@@ -54,8 +66,14 @@ class Output:
 
     @contextmanager
     def files_written(self, answer: Evaluation) -> Iterator[None]:
-        """Write report and JSON, each whole or not at all; one that cannot be written takes nothing from the answer."""
-        lost = [trouble for write in (self._write_json, self._write_report) if (trouble := _trouble(write, answer)) is not None]
+        """Write report and JSON, each whole or not at all; one that cannot be written takes nothing from the
+        answer.
+        """
+        lost = [
+            trouble
+            for write in (self._write_json, self._write_report)
+            if (trouble := _trouble(write, answer)) is not None
+        ]
         try:
             yield
         except typer.Exit as ending:  # a gate that fails says more than a file that is lost

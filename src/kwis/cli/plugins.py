@@ -1,13 +1,15 @@
 """Commands that other packages add to ``kwis``.
 
-A package adds a command by naming a :class:`typer.Typer` under the entry-point group ``kwis.commands`` in its ``pyproject.toml``::
+A package adds a command by naming a :class:`typer.Typer` under the entry-point group ``kwis.commands`` in its
+``pyproject.toml``::
 
     [project.entry-points."kwis.commands"]
     paper = "kwis_paper.cli:app"
 
-``kwis paper`` then runs it. ``kwis --help`` shows the package's ``description`` beside the name; the package itself is imported only when
-its command is called. A command of the library cannot be replaced. :mod:`kwis.cli.terminal` has what makes a command behave like the
-library's own: the exit codes, ``clear_errors``, ``say`` and ``console``.
+``kwis paper`` then runs it. ``kwis --help`` shows the package's ``description`` beside the name; the package
+itself is imported only when its command is called. A command of the library cannot be replaced.
+:mod:`kwis.cli.terminal` has what makes a command behave like the library's own: the exit codes,
+``clear_errors``, ``say`` and ``console``.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from kwis.cli.terminal import clear_errors
 from kwis.errors import UnsupportedError
 
 GROUP = "kwis.commands"
-_INSTALL = {"paper": "the paper's experiments are a package of their own: pip install ./paper in a checkout of kwis"}
+_INSTALL = {
+    "paper": "the paper's experiments are a package of their own: pip install ./paper in a checkout of kwis"
+}
 
 
 class Commands(TyperGroup):
@@ -34,7 +38,9 @@ class Commands(TyperGroup):
         return [*own, *sorted(set(_plugins()) - set(own))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command of the library; for a plug-in, a stand-in with its help, for which nothing is imported."""
+        """A command of the library; for a plug-in, a stand-in with its help, for which nothing is
+        imported.
+        """
         own = super().get_command(ctx, cmd_name)
         plugin = None if own else _plugins().get(cmd_name)
         return own if plugin is None else TyperCommand(cmd_name, help=_summary(plugin))

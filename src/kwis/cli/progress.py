@@ -1,7 +1,7 @@
 """How far the work is: a bar on a terminal, and a line now and then where there is none.
 
-Work that is done within two seconds says nothing. The time that is left is told if it is more than a minute: what the steps done so far
-took, times the steps to come, so it is rough.
+Work that is done within two seconds says nothing. The time that is left is told if it is more than a minute:
+what the steps done so far took, times the steps to come, so it is rough.
 """
 
 from __future__ import annotations
@@ -108,7 +108,14 @@ def _bar(pace: Pace) -> Iterator[None]:
             bar.update(task.id, completed=pace.done, total=pace.total or None)
             return Text(visible(pace.what) + pace.remainder())
 
-    bar = Progress(What(), BarColumn(bar_width=30), TimeElapsedColumn(), TextColumn(""), console=safe_console(stderr=True), transient=True)
+    bar = Progress(
+        What(),
+        BarColumn(bar_width=30),
+        TimeElapsedColumn(),
+        TextColumn(""),
+        console=safe_console(stderr=True),
+        transient=True,
+    )
     with bar:
         bar.add_task("", total=None)
         yield

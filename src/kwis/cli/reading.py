@@ -40,7 +40,9 @@ class LogOptions:
     format: str | None = None
 
     def files(self) -> list[str]:
-        """The files that will be read, as far as they are there; an empty name would stand for the working directory."""
+        """The files that will be read, as far as they are there; an empty name would stand for the working
+        directory.
+        """
         if not self.source.strip():
             raise InputError("LOG must be the name of a file, a folder or a pattern, got an empty one")
         from kwis.data.read.files import files_of
@@ -51,7 +53,9 @@ class LogOptions:
             except InputError:  # reading the log will say what is wrong
                 found = [self.source]
         for path in found:
-            if any("\ud800" <= sign <= "\udfff" for sign in path):  # how Python writes bytes that are not UTF-8
+            if any(
+                "\ud800" <= sign <= "\udfff" for sign in path
+            ):  # how Python writes bytes that are not UTF-8
                 raise InputError(f"LOG must have a name in UTF-8, got {path!r}; rename it")
         return found
 
@@ -82,7 +86,9 @@ class LogOptions:
         return assemble(found, completed(roles, found))
 
     def opened(self, stream: bool | None, client: Any, progress: Any) -> LoggedBandit | ScannedLog:
-        """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read Parquet files."""
+        """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read
+        Parquet files.
+        """
         scanned = self.scanned(stream)
         if scanned is None:
             return self.read()
@@ -91,11 +97,16 @@ class LogOptions:
         with _readable(self.source):
             found = collected(scanned, client=client, progress=progress)
         if found is None:
-            say(f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can be estimated")
+            say(
+                f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can "
+                f"be estimated"
+            )
         return found or scanned
 
     def scanned(self, stream: bool | None) -> ScannedLog | None:
-        """Parquet files to be read in batches: if that is asked for, or by itself if they have very many rows; None otherwise."""
+        """Parquet files to be read in batches: if that is asked for, or by itself if they have very many
+        rows; None otherwise.
+        """
         self.files()
         if stream is False or self.query is not None or self.format not in (None, "parquet"):
             return None
@@ -135,7 +146,9 @@ class LogOptions:
         try:
             numbers = [float(label) for label in labels]
         except ValueError:
-            raise InputError(f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}") from None
+            raise InputError(
+                f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}"
+            ) from None
         return [int(number) if number.is_integer() else number for number in numbers]
 
     def _propensity(self) -> str | Literal[False] | None:

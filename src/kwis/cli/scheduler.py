@@ -16,7 +16,9 @@ _PANEL = "Dask cluster"
 
 
 def _file(flag: str, text: str) -> typer.models.OptionInfo:
-    info: typer.models.OptionInfo = typer.Option(flag, metavar="FILE.pem", help=text, rich_help_panel=_PANEL, show_default=False)
+    info: typer.models.OptionInfo = typer.Option(
+        flag, metavar="FILE.pem", help=text, rich_help_panel=_PANEL, show_default=False
+    )
     return info
 
 
@@ -27,10 +29,15 @@ Scheduler = Annotated[
         metavar="ADDRESS",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="Scheduler of a Dask cluster, tcp://host:port or tls://host:port, whose workers see the same files and read them in batches.",
+        help=(
+            "Scheduler of a Dask cluster, tcp://host:port or tls://host:port, whose workers see the same "
+            "files and read them in batches."
+        ),
     ),
 ]
-TlsCa = Annotated[str | None, _file("--tls-ca", "Authority that the scheduler's certificate is checked against.")]
+TlsCa = Annotated[
+    str | None, _file("--tls-ca", "Authority that the scheduler's certificate is checked against.")
+]
 TlsCert = Annotated[str | None, _file("--tls-cert", "Our certificate.")]
 TlsKey = Annotated[str | None, _file("--tls-key", "The key of our certificate.")]
 
@@ -56,7 +63,9 @@ class SchedulerOptions:
         if kind not in ("tcp", "tls") or not self.address.partition("://")[2]:
             raise InputError(f"`scheduler` must be tcp://host:port or tls://host:port, got {self.address!r}")
         if given and kind != "tls":
-            raise InputError(f"`{next(iter(given))}` must go with a scheduler at tls://, got {self.address!r}")
+            raise InputError(
+                f"`{next(iter(given))}` must go with a scheduler at tls://, got {self.address!r}"
+            )
         for name, path in given.items():
             if not Path(path).is_file():
                 raise InputError(f"`{name}` must be a file, and there is no {path!r}")
@@ -70,13 +79,18 @@ class SchedulerOptions:
         try:
             import distributed
         except ImportError:
-            raise UnsupportedError("`scheduler` needs Dask, which is not installed: pip install 'kwis[dask]'") from None
+            raise UnsupportedError(
+                "`scheduler` needs Dask, which is not installed: pip install 'kwis[dask]'"
+            ) from None
         connect: Any = distributed.Client
         try:
             connected = connect(self.address, security=self._security(), set_as_default=False)
         except (OSError, TimeoutError) as failure:
             reason = " ".join(str(failure).split()).rstrip(".") or "timed out"
-            raise InputError(f"`scheduler` must be the address of a Dask scheduler that answers, got {self.address!r}: {reason}") from None
+            raise InputError(
+                f"`scheduler` must be the address of a Dask scheduler that answers, got {self.address!r}: "
+                f"{reason}"
+            ) from None
         with connected:
             yield connected
 
@@ -88,4 +102,6 @@ class SchedulerOptions:
         # What is not given here is taken from Dask's own configuration.
         files = {"tls_ca_file": self.ca, "tls_client_cert": self.cert, "tls_client_key": self.key}
         security: Any = distributed.Security
-        return security(require_encryption=True, **{name: path for name, path in files.items() if path is not None})
+        return security(
+            require_encryption=True, **{name: path for name, path in files.items() if path is not None}
+        )

@@ -53,7 +53,11 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
     """Every policy by every estimator."""
     for reward in evaluation.rewards:
         rows = [row for row in evaluation.rows if row.reward == reward]
-        changes = {(c.target, c.estimator): c for c in evaluation.changes if c.reward == reward and c.baseline == LOGGING_POLICY}
+        changes = {
+            (c.target, c.estimator): c
+            for c in evaluation.changes
+            if c.reward == reward and c.baseline == LOGGING_POLICY
+        }
         digits = decimals(row.interval.width for row in rows if row.recommended)
         of_change = "of change, for all" if len(evaluation.targets) > 1 else "of change"
         layout = _Layout.of(f"{reward}, by every estimator", evaluation.settings.level, of_change, console)
@@ -71,7 +75,9 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
 
 
 def show_segments(console: Console, every: Segments, level: float, most: int) -> None:
-    """Recommended estimates in the largest segments; the intervals of their changes hold for all segments at once."""
+    """Recommended estimates in the largest segments; the intervals of their changes hold for all segments at
+    once.
+    """
     found = every.largest(most)
     layout = _Layout.of(f"by {', '.join(found.columns)}", level, "of change, all at once", console)
     for segment in found.segments:
@@ -117,15 +123,24 @@ class _Layout:
             self.table.add_row(*cells, of_change)
             return
         difference = "" if change is None else signed(change.interval.value, digits)
-        self.table.add_row(*cells, difference, of_change, f"{row.estimate.effective_n:,.0f}", coloured(row.verdict.level))
+        self.table.add_row(
+            *cells, difference, of_change, f"{row.estimate.effective_n:,.0f}", coloured(row.verdict.level)
+        )
 
 
 def show_differences(console: Console, title: str, changes: Sequence[Change], level: float) -> None:
-    """Differences between policies, each with its own interval and with the one that holds for all at once."""
+    """Differences between policies, each with its own interval and with the one that holds for all
+    at once.
+    """
     table = _plain(title)
     table.add_column("difference", overflow="fold")
     narrow = console.width < _NARROW
-    for name in ("value", *(() if narrow else (f"{level:.0%} interval",)), f"{level:.0%} for all at once", "p"):
+    for name in (
+        "value",
+        *(() if narrow else (f"{level:.0%} interval",)),
+        f"{level:.0%} for all at once",
+        "p",
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     digits = decimals(change.interval.width for change in changes)
     for change in changes:
@@ -176,7 +191,9 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
     console.print(Text.assemble("Propensities: ", coloured(report.verdict.level), style="bold"))
     _points(console, report.verdict.reasons)
     outcome = "they fail" if report.wrong else "nothing found"
-    console.print(f"{len(report.tests):,} tests together: p = {report.p_value:.2g}, {outcome} at {report.level:.0%}")
+    console.print(
+        f"{len(report.tests):,} tests together: p = {report.p_value:.2g}, {outcome} at {report.level:.0%}"
+    )
     said = " ".join(report.verdict.reasons)
     _points(console, [test.words for test in report.failures if test.words not in said])
     findings = [finding.sentence for finding in report.check.findings]
@@ -192,7 +209,9 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
 def _further_reasons(evaluation: Evaluation) -> list[str]:
     """What speaks against estimates that are not recommended, beyond what the answer has said."""
     said = {reason for found in evaluation.recommendations for reason in found.row.verdict.reasons}
-    every = (reason for row in evaluation.rows if row.target != LOGGING_POLICY for reason in row.verdict.reasons)
+    every = (
+        reason for row in evaluation.rows if row.target != LOGGING_POLICY for reason in row.verdict.reasons
+    )
     return [reason for reason in dict.fromkeys(every) if reason not in said]
 
 
@@ -206,7 +225,14 @@ def coloured(verdict: str) -> Text:
 
 
 def _plain(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
 
 
 def _ends(low: float, high: float, digits: int) -> str:

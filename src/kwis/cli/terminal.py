@@ -2,16 +2,16 @@
 
 Answers go to stdout; warnings, errors and progress to stderr, one line each. Exit codes:
 
-====  ==========================================================
+====  ==================================================
 code  meaning
-====  ==========================================================
+====  ==================================================
 0     done, and every gate passed
 1     a gate failed
 2     bad input: an option, a column, a file, a limit
 3     something unforeseen; KWIS_TRACEBACK=1 shows where
 130   interrupted
 143   terminated
-====  ==========================================================
+====  ==================================================
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def clear_errors() -> Iterator[None]:
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         line = f"warning: {as_options(str(message))}"
-        subject = re.split("[;,]", line, maxsplit=1)[0]  # reading and evaluating may both find that a log is short
+        subject = re.split("[;,]", line, maxsplit=1)[
+            0
+        ]  # reading and evaluating may both find that a log is short
         if subject not in said:
             said.add(subject)
             say(line)
@@ -69,11 +71,16 @@ def clear_errors() -> Iterator[None]:
 
 
 def unforeseen(problem: Exception) -> int:
-    """Say that something is a fault of kwis, and return its exit code; or raise it to whoever wants to see where it happened."""
+    """Say that something is a fault of kwis, and return its exit code; or raise it to whoever wants to see
+    where it happened.
+    """
     if os.environ.get("KWIS_TRACEBACK"):
         raise problem
     kind = f"unforeseen {type(problem).__name__}: {problem}"
-    say(f"error: {kind}; this is a fault of kwis: please report it to its maintainers, with what KWIS_TRACEBACK=1 shows")
+    say(
+        f"error: {kind}; this is a fault of kwis: please report it to its maintainers, with what "
+        f"KWIS_TRACEBACK=1 shows"
+    )
     return UNFORESEEN
 
 
@@ -92,7 +99,9 @@ def print_answer(text: str) -> None:
 
 @contextmanager
 def _to_stdout() -> Iterator[None]:
-    """A reader of a pipe who has seen enough changes nothing about how the command ends; a full disk is said."""
+    """A reader of a pipe who has seen enough changes nothing about how the command ends; a full
+    disk is said.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -123,7 +132,9 @@ def safe_console(**options: Any) -> Console:
     from rich.segment import Segment
 
     class Safe(Console):
-        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text), style, control)
 
@@ -166,7 +177,9 @@ _IN_A_SHELL = {
     "read_log(actions=[...])": "--actions a,b,c",
     "scan_log(actions=[...])": "--actions a,b,c",
     "kwis.read_log has all": "--no-stream has all",
-    "a log in memory, from kwis.read_log, got one that is scanned": "a log in memory, got one that is read in batches; see --no-stream",
+    "a log in memory, from kwis.read_log, got one that is scanned": (
+        "a log in memory, got one that is read in batches; see --no-stream"
+    ),
     "for a log that is scanned": "for a log that is read in batches",
     "in a log that is scanned": "in a log that is read in batches",
     "of those that a scanned log has": "of those that a log read in batches has",

@@ -1,12 +1,13 @@
 """Rows that are copies of other rows: one decision that a log holds several times.
 
-A join that went wrong, a table loaded twice, events that were sent again: copies agree in every column. So do decisions of their own
-where all columns are discrete, and those are no copies. Rows are taken for copies where chance alone hardly explains them (below one
-in a million), in either of two ways:
+A join that went wrong, a table loaded twice, events that were sent again: copies agree in every column. So do
+decisions of their own where all columns are discrete, and those are no copies. Rows are taken for copies
+where chance alone hardly explains them (below one in a million), in either of two ways:
 
-- Rows of the same circumstances (context and dates) hardly ever differ in anything, although the action of a second row would be that of
-  the first with its propensity only, and have the reward of the first as often as that reward occurs. Columns outside the context count
-  as circumstances too, but may depend on the action, which is then no evidence.
+- Rows of the same circumstances (context and dates) hardly ever differ in anything, although the action of a
+  second row would be that of the first with its propensity only, and have the reward of the first as often as
+  that reward occurs. Columns outside the context count as circumstances too, but may depend on the action,
+  which is then no evidence.
 - Every distinct row occurs a multiple of two, three, ... times: the whole log was repeated.
 
 Copies are made a group: what is resampled, held out and counted together.
@@ -26,11 +27,14 @@ from kwis.data.log import COPIES, LoggedBandit
 from kwis.typing import Floats, Ints
 
 _CHANCE = 1e-6
-_MOST_DIFFERENT = 0.1  # of the circumstances that occur again: rows that look alike by chance differ elsewhere far more often
+# of the circumstances that occur again: rows that look alike by chance differ elsewhere far more often
+_MOST_DIFFERENT = 0.1
 
 
 def with_copies_grouped(log: LoggedBandit) -> LoggedBandit:
-    """The log with copies as groups and a note on them; as it is where there are none, or where groups were declared."""
+    """The log with copies as groups and a note on them; as it is where there are none, or where groups were
+    declared.
+    """
     labels = None if log.group is not None else copies(log)
     if labels is None:
         return log
@@ -43,7 +47,10 @@ def copies_in_words(log: LoggedBandit) -> str:
     assert log.group is not None
     times = np.bincount(log.group)
     often = f"{times[0]} times each" if np.ptp(times) == 0 else f"up to {times.max()} times"
-    told = f"{len(log) - times.size:,} of the {len(log):,} rows are copies of others (rows occur {often}): each counts as one decision"
+    told = (
+        f"{len(log) - times.size:,} of the {len(log):,} rows are copies of others (rows occur {often}): each "
+        f"counts as one decision"
+    )
     return f"{told}; if copies are decisions of their own, name a column that tells them apart with group="
 
 
@@ -57,7 +64,11 @@ def copies(log: LoggedBandit) -> Ints | None:
     dates = [name for name, column in columns.items() if column.kind == "date"]
     if _unlikely(log, _codes(log, {*log.context_columns, *dates}), whole, by_action=True):
         return whole
-    if _unlikely(log, _codes(log, {name for name, column in columns.items() if not _is_outcome(log, name, column)}), whole):
+    if _unlikely(
+        log,
+        _codes(log, {name for name, column in columns.items() if not _is_outcome(log, name, column)}),
+        whole,
+    ):
         return whole
     return _repeated(whole, counts)
 
@@ -67,7 +78,9 @@ def codes_of_rows(columns: Iterable[Array]) -> Ints:
     codes: Ints | None = None
     for values in columns:
         own = np.unique(values, return_inverse=True)[1]
-        codes = own if codes is None else np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
+        codes = (
+            own if codes is None else np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
+        )
         if int(codes.max()) + 1 == codes.size:
             break  # all different already
     assert codes is not None
@@ -75,7 +88,11 @@ def codes_of_rows(columns: Iterable[Array]) -> Ints:
 
 
 def _codes(log: LoggedBandit, names: set[str]) -> Ints:
-    return codes_of_rows(log.table.column(name).values for name in log.table.columns if name in names) if names else np.zeros(len(log), int)
+    return (
+        codes_of_rows(log.table.column(name).values for name in log.table.columns if name in names)
+        if names
+        else np.zeros(len(log), int)
+    )
 
 
 def _is_outcome(log: LoggedBandit, name: str, column: Column) -> bool:
@@ -85,7 +102,11 @@ def _is_outcome(log: LoggedBandit, name: str, column: Column) -> bool:
     if column.kind != "number":
         return column.kind == "text" and set(column.levels) <= {str(action) for action in log.action_names}
     known = column.values[np.isfinite(column.values)]
-    return known.size == 0 or bool(((known >= 0) & (known <= 1)).all()) or set(np.unique(known).tolist()) <= set(log.action_names)
+    return (
+        known.size == 0
+        or bool(((known >= 0) & (known <= 1)).all())
+        or set(np.unique(known).tolist()) <= set(log.action_names)
+    )
 
 
 def _unlikely(log: LoggedBandit, circumstances: Ints, whole: Ints, by_action: bool = False) -> bool:
@@ -114,7 +135,9 @@ def _action_chance(log: LoggedBandit) -> Floats:
 
 
 def _log_chance(hits: int, chance: Floats) -> float:
-    """Logarithm of a bound on the chance of so many hits or more (Chernoff; Hoeffding 1956 for unequal chances)."""
+    """Logarithm of a bound on the chance of so many hits or more (Chernoff; Hoeffding 1956 for unequal
+    chances).
+    """
     share, mean = hits / chance.size, float(chance.mean())
     if share <= mean:
         return 0.0
@@ -132,12 +155,16 @@ def _repeated(whole: Ints, counts: Ints) -> Ints | None:
         return None
     order = np.argsort(whole, kind="stable")
     labels = np.empty(whole.size, dtype=np.int64)
-    labels[order] = np.arange(whole.size) // times  # counts are multiples, so no label spans two distinct rows
+    labels[order] = (
+        np.arange(whole.size) // times
+    )  # counts are multiples, so no label spans two distinct rows
     return labels
 
 
 def together_of(log: LoggedBandit) -> Ints:
-    """``(n,)`` label from 0 on of the rows that belong together: those of a group, or else those alike in action, rewards and context."""
+    """``(n,)`` label from 0 on of the rows that belong together: those of a group, or else those alike in
+    action, rewards and context.
+    """
     if log.group is not None:
         return np.unique(log.group, return_inverse=True)[1].astype(np.int64)
     return codes_of_rows((log.action, *log.reward.T, *log.features().T))

@@ -1,7 +1,8 @@
 """Probabilities of actions found in a table: of the logged action alone, or one column per action.
 
-Used for the logging policy and for targets alike. A distribution must lie in [0, 1] and each row must sum to 1 within
-``TOLERANCE``, which forgives single precision and five printed digits, and nothing more; it is used as given, not rescaled.
+Used for the logging policy and for targets alike. A distribution must lie in [0, 1] and each row must sum to
+1 within ``TOLERANCE``, which forgives single precision and five printed digits, and nothing more; it is used
+as given, not rescaled.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ TOLERANCE = 1e-4
 
 
 def numbers_in(column: Column, name: str, role: str) -> Floats:
-    """Finite float64 values of a column of numbers or yes/no, or an error with the first row that is something else."""
+    """Finite float64 values of a column of numbers or yes/no, or an error with the first row that is
+    something else.
+    """
     said = named(name, role)
     if column.kind == "text":
         words = np.array([not _is_number(level) for level in column.levels] + [False])[column.values]
@@ -48,7 +51,9 @@ def _is_number(text: str) -> bool:
 
 
 def named(name: str, role: str) -> str:
-    """How messages call a column: by its name, with the argument it was given for where that is another word."""
+    """How messages call a column: by its name, with the argument it was given for where that is
+    another word.
+    """
     return f"`{name}`" if name == role else f"`{name}` ({role})"
 
 
@@ -63,12 +68,16 @@ def probabilities_in(column: Column, name: str, role: str) -> Floats:
 
 
 def rounded_off(values: Floats) -> tuple[Floats, Array]:
-    """Values with a rounding error past either end of [0, 1] taken off, and where they are further out or no number."""
+    """Values with a rounding error past either end of [0, 1] taken off, and where they are further out or no
+    number.
+    """
     return np.clip(values, 0.0, 1.0), ~((values >= -1e-9) & (values <= 1 + 1e-6))
 
 
 def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ...] | None:
-    """Columns ``<prefix>_<action>`` or ``<prefix><action>``, one per action in order, if the table has them all."""
+    """Columns ``<prefix>_<action>`` or ``<prefix><action>``, one per action in order, if the table has them
+    all.
+    """
     for joint in ("_", ""):
         names = tuple(f"{prefix}{joint}{action}" for action in actions)
         if all(name in table for name in names):
@@ -77,29 +86,46 @@ def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ..
 
 
 def proper_family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ...]:
-    """The same columns if their values are a distribution too, otherwise none: names alone can be a coincidence."""
+    """The same columns if their values are a distribution too, otherwise none: names alone can be a
+    coincidence.
+    """
     names = family(table, prefix, actions)
     if names is None or any(table.columns[name].kind != "number" for name in names):
         return ()
     values = np.column_stack([table.columns[name].values for name in names]).astype(np.float64)
-    proper = (values >= 0).all() and (values <= 1).all() and (np.abs(values.sum(axis=1) - 1) <= TOLERANCE).all()
+    proper = (
+        (values >= 0).all() and (values <= 1).all() and (np.abs(values.sum(axis=1) - 1) <= TOLERANCE).all()
+    )
     return names if proper else ()
 
 
-def columns_by_action(table: Table, columns: ColumnsByAction, actions: Sequence[Label], role: str) -> tuple[str, ...]:
-    """One column name per action, in the order of ``actions``, from a mapping, a list in that order, or a prefix."""
+def columns_by_action(
+    table: Table, columns: ColumnsByAction, actions: Sequence[Label], role: str
+) -> tuple[str, ...]:
+    """One column name per action, in the order of ``actions``, from a mapping, a list in that order, or a
+    prefix.
+    """
     if isinstance(columns, str):
         found = table.blocks.get(columns) or family(table, columns, actions)
         if found is None:
             table.expand(columns, role)  # says that there is no such name, and which is nearest
-            wanted = f"`{columns}_{actions[0]}`, `{columns}_{actions[1]}`" if len(actions) > 1 else f"`{columns}_{actions[0]}`"
-            raise InputError(f"`{role}` must have one column per action ({wanted}, ...), got the single column `{columns}`")
+            wanted = (
+                f"`{columns}_{actions[0]}`, `{columns}_{actions[1]}`"
+                if len(actions) > 1
+                else f"`{columns}_{actions[0]}`"
+            )
+            raise InputError(
+                f"`{role}` must have one column per action ({wanted}, ...), got the single column `{columns}`"
+            )
         columns = found
     if isinstance(columns, Mapping):
         return _from_mapping(columns, actions, role)
     if len(columns) != len(actions):
         order = ", ".join(repr(action) for action in actions[:6]) + (", ..." if len(actions) > 6 else "")
-        raise InputError(f"`{role}` must have one column per action ({order}), got {len(columns)} for {len(actions)} actions")
+        raise InputError(
+            f"`{role}` must have one column per action ({order}), got {len(columns)} for {len(actions)} "
+            f"actions"
+        )
     return tuple(columns)
 
 
@@ -107,7 +133,9 @@ def _from_mapping(columns: Mapping[Label, str], actions: Sequence[Label], role: 
     spelled = {str(key): name for key, name in columns.items()}
     for action in actions:
         if action not in columns and str(action) not in spelled:
-            raise InputError(f"`{role}` must have a column for every action of the log, got none for {action!r}")
+            raise InputError(
+                f"`{role}` must have a column for every action of the log, got none for {action!r}"
+            )
     known = {str(action) for action in actions}
     for key in columns:
         if str(key) not in known:
@@ -117,7 +145,8 @@ def _from_mapping(columns: Mapping[Label, str], actions: Sequence[Label], role: 
 
 def unknown_action(role: str, action: object) -> str:
     return (
-        f"`{role}` must know only actions of the log, got {action!r}, which no row took; if it exists, say so with read_log(actions=[...])"
+        f"`{role}` must know only actions of the log, got {action!r}, which no row took; if it exists, say "
+        f"so with read_log(actions=[...])"
     )
 
 
@@ -132,12 +161,17 @@ def sums_to_one(distribution: Floats, role: str) -> Floats:
     bad = np.abs(total - 1) > TOLERANCE
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"`{role}` must be a distribution that sums to 1 over the actions, got {total[row]:.6g} at row {row}")
+        raise InputError(
+            f"`{role}` must be a distribution that sums to 1 over the actions, got {total[row]:.6g} at row "
+            f"{row}"
+        )
     return distribution
 
 
 def codes_of(column: Column, actions: Sequence[Label]) -> tuple[Ints, Array]:
-    """Code of each row's label among ``actions`` (-1 if it is none of them), and where there is no label at all."""
+    """Code of each row's label among ``actions`` (-1 if it is none of them), and where there is no label at
+    all.
+    """
     codes, labels = column.coded()
     index = {action: code for code, action in enumerate(actions)}
     lookup = np.array([*(index.get(label, -1) for label in labels), -1], dtype=np.int64)

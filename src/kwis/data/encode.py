@@ -1,22 +1,27 @@
 """From raw columns to contexts in which distances mean something; the one place where this is decided.
 
-================================  ====================================================================================
-raw column                        becomes
-================================  ====================================================================================
-number                            one column, standardised: less its mean, divided by its standard deviation
-date                              the same, from its seconds; hours or weekdays that matter deserve columns of their own
-yes/no, numbers that are only     one column of codes, compared for equality
+===============================  ===========================================================================
+raw column                       becomes
+===============================  ===========================================================================
+number                           one column, standardised: less its mean, divided by its standard deviation
+date                             the same, from its seconds; hours or weekdays that matter deserve columns
+                                 of their own
+yes/no, numbers that are only    one column of codes, compared for equality
 0 and 1, text
-number or date with gaps          the median where missing, then standardised, and a yes/no column ``<name> missing``
-text or yes/no with gaps          missing is a level like any other
-text that is nearly all numbers   refused, as :mod:`kwis.data.written` says, unless ``categorical`` lists the column
-text with over 1,000 levels       the 100 most frequent keep their codes, all others share one, and a warning says so
-the same in every row, or empty   dropped, and a note says so
-================================  ====================================================================================
+number or date with gaps         the median where missing, then standardised, and a yes/no column ``<name>
+                                 missing``
+text or yes/no with gaps         missing is a level like any other
+text that is nearly all numbers  refused, as :mod:`kwis.data.written` says, unless ``categorical`` lists the
+                                 column
+text with over 1,000 levels      the 100 most frequent keep their codes, all others share one, and a warning
+                                 says so
+the same in every row, or empty  dropped, and a note says so
+===============================  ===========================================================================
 
-One unit of distance is one standard deviation. Two rows drawn at random differ by a squared distance of 2 on average in a
-numeric column; kernels count a mismatch of codes as ``exp(-1/h^2)``, which is the RBF kernel at a squared distance of 2.
-So a column weighs about the same whichever kind it is, and a shared bandwidth makes sense.
+One unit of distance is one standard deviation. Two rows drawn at random differ by a squared distance of 2 on
+average in a numeric column; kernels count a mismatch of codes as ``exp(-1/h^2)``, which is the RBF kernel at
+a squared distance of 2. So a column weighs about the same whichever kind it is, and a shared bandwidth makes
+sense.
 
 Means and deviations are over the rows of the log, each counted once whatever its ``row_weight``.
 """
@@ -75,7 +80,8 @@ class Feature:
 class Encoding:
     """Contexts ready for distances, and what they are made of.
 
-    There is always a column: where nothing is left of the context, a column of zeros says that all contexts are alike.
+    There is always a column: where nothing is left of the context, a column of zeros says that all contexts
+    are alike.
     """
 
     context: Floats
@@ -89,7 +95,11 @@ class Encoding:
     def without(self, sources: Iterable[str]) -> Encoding:
         """Encoding that leaves out everything made from the given raw columns."""
         unwanted = set(sources)
-        kept = [(feature, self.context[:, j]) for j, feature in enumerate(self.features) if feature.source not in unwanted]
+        kept = [
+            (feature, self.context[:, j])
+            for j, feature in enumerate(self.features)
+            if feature.source not in unwanted
+        ]
         return _assemble(kept, len(self.context), self.notes)
 
     def take(self, rows: Ints) -> Encoding:
@@ -98,8 +108,8 @@ class Encoding:
     def design(self) -> Floats:
         """Dense ``(n, D)`` matrix for regressions: numbers as they are, categories as 0/1 columns.
 
-        Two levels make one column; otherwise each of the 20 most frequent levels makes one (fewer where there are so many
-        categorical columns that over 600 would result) and rarer levels are all zeros.
+        Two levels make one column; otherwise each of the 20 most frequent levels makes one (fewer where there
+        are so many categorical columns that over 600 would result) and rarer levels are all zeros.
         """
         share = max(1, min(_DUMMIES_PER_COLUMN, _DUMMIES // max(1, len(self.categorical))))
         parts = [
@@ -118,7 +128,9 @@ def _dummies(codes: Floats, most: int) -> Floats:
 
 
 def encode(table: Table, names: Iterable[str], categorical: Iterable[str] = ()) -> Encoding:
-    """Encode the named raw columns, in that order; ``categorical`` lists numbers that are labels (codes, postcodes)."""
+    """Encode the named raw columns, in that order; ``categorical`` lists numbers that are labels (codes,
+    postcodes).
+    """
     as_labels = set(categorical)
     pieces: list[tuple[Feature, Floats]] = []
     constant: list[str] = []
@@ -127,7 +139,11 @@ def encode(table: Table, names: Iterable[str], categorical: Iterable[str] = ()) 
         column = table.column(name, "context")
         if name not in as_labels:
             refuse_mixed(name, column)
-        made = _categorical(name, column) if _is_categorical(column, name in as_labels) else _numeric(name, column)
+        made = (
+            _categorical(name, column)
+            if _is_categorical(column, name in as_labels)
+            else _numeric(name, column)
+        )
         pieces.extend(made)
         if not made:
             (empty if column.missing.all() else constant).append(name)
@@ -149,7 +165,11 @@ def _assemble(pieces: list[tuple[Feature, Floats]], n: int, notes: tuple[str, ..
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:10])
-    return f"{shown} and {len(names) - 10} more were" if len(names) > 10 else shown + (" were" if len(names) > 1 else " was")
+    return (
+        f"{shown} and {len(names) - 10} more were"
+        if len(names) > 10
+        else shown + (" were" if len(names) > 1 else " was")
+    )
 
 
 def _is_categorical(column: Column, as_labels: bool) -> bool:
@@ -174,7 +194,9 @@ def _numeric(name: str, column: Column) -> list[tuple[Feature, Floats]]:
     filled = np.where(missing, np.median(values[~missing]), values)
     if filled.min() < filled.max() and np.abs(filled).max() > _SMALLEST:
         scaled, scaling = standardise(filled[:, None])
-        feature = Feature(name=name, source=name, kind=kind, centre=float(scaling.mean[0]), scale=float(scaling.scale[0]))
+        feature = Feature(
+            name=name, source=name, kind=kind, centre=float(scaling.mean[0]), scale=float(scaling.scale[0])
+        )
         made.append((feature, scaled[:, 0]))
     if missing.any():
         gap = Feature(name=f"{name} missing", source=name, kind="category", levels=(False, True))
@@ -202,7 +224,11 @@ def _categorical(name: str, column: Column) -> list[tuple[Feature, Floats]]:
 
 def _pooled(name: str, codes: Ints, levels: tuple[Label, ...]) -> tuple[Ints, tuple[Label, ...]]:
     """The most frequent levels keep a code each; those seen once, and all others, share the last."""
-    warn(f"`{name}` has {len(levels)} different values; the {KEPT_LEVELS} most frequent are kept and the others count as one", 2)
+    warn(
+        f"`{name}` has {len(levels)} different values; the {KEPT_LEVELS} most frequent are kept and the "
+        f"others count as one",
+        2,
+    )
     counts = np.bincount(codes, minlength=len(levels))
     frequent = np.argsort(-counts, kind="stable")[:KEPT_LEVELS]
     kept = np.sort(frequent[counts[frequent] > 1])

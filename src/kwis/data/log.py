@@ -1,4 +1,6 @@
-"""Logged decisions as clean arrays: what :func:`kwis.read_log` returns and everything downstream starts from."""
+"""Logged decisions as clean arrays: what :func:`kwis.read_log` returns and everything downstream
+starts from.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +44,19 @@ class LoggedBandit:
     propensity_origin
         ``"logged"``, or what replaced them, such as ``"estimated"``.
     propensity_source
-        ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them; None: nobody said.
+        ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them;
+        None: nobody said.
     encoding
         The context ready for distances, with the story of each column: see :mod:`kwis.data.encode`.
     row_weight
         How many interactions each row stands for; None if each is one.
     group, logger
-        ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels the latter.
+        ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels
+        the latter.
     group_origin
-        ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.data.copies`; ``"shared"`` where rows that share a value
-        share one draw, though nobody said so, see :mod:`kwis.evaluation.sharing`.
+        ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.data.copies`;
+        ``"shared"`` where rows that share a value share one draw, though nobody said so, see
+        :mod:`kwis.evaluation.sharing`.
     time
         ``(n,)`` seconds since 1970 for dates, otherwise the numbers given.
     table
@@ -129,7 +134,9 @@ class LoggedBandit:
         return self.table.column(name).natural()
 
     def take(self, rows: ArrayLike) -> LoggedBandit:
-        """Log of the given rows, in that order, repeats allowed; codes, names and scaling stay as they are."""
+        """Log of the given rows, in that order, repeats allowed; codes, names and scaling stay as
+        they are.
+        """
         picked = np.arange(len(self))[np.asarray(rows)]
 
         def pick(array: Array | None) -> Array | None:
@@ -165,7 +172,9 @@ class LoggedBandit:
     def with_propensity(self, distribution: Floats, note: str, origin: str = "estimated") -> LoggedBandit:
         """Log with the given ``(n, K)`` behaviour distribution, and a note that says where it is from."""
         if distribution.shape != (len(self), self.n_actions):
-            raise InputError(f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}")
+            raise InputError(
+                f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}"
+            )
         logged = distribution[np.arange(len(self)), self.action]
         return replace(
             self,
@@ -176,15 +185,27 @@ class LoggedBandit:
         )
 
     def __repr__(self) -> str:
-        known = f"{self.propensity_origin}, {'of all actions' if self.behaviour is not None else 'of the action taken'}"
+        known = (
+            f"{self.propensity_origin}, "
+            f"{'of all actions' if self.behaviour is not None else 'of the action taken'}"
+        )
         known += "" if self.propensity_source is None else f", from a {self.propensity_source}"
-        actions = ", ".join(str(name) for name in self.action_names[:6]) + (", ..." if self.n_actions > 6 else "")
-        extras = [name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None]
+        actions = ", ".join(str(name) for name in self.action_names[:6]) + (
+            ", ..." if self.n_actions > 6 else ""
+        )
+        extras = [
+            name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None
+        ]
+        means = zip(self.reward_names, self._means(), strict=True)
+        rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]
         lines = [
             f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
-            f"  reward      {', '.join(f'{name} (mean {mean:.4g})' for name, mean in zip(self.reward_names, self._means(), strict=True))}",
+            f"  reward      {', '.join(rewards)}",
             f"  propensity  {'not logged' if self.propensity is None else known}",
-            f"  context     {', '.join(self.feature_names[:8])}{', ...' if len(self.feature_names) > 8 else ''}",
+            (
+                f"  context     "
+                f"{', '.join(self.feature_names[:8])}{', ...' if len(self.feature_names) > 8 else ''}"
+            ),
             *([f"  also        {', '.join(extras)}"] if extras else []),
             *(f"  note        {note}" for note in self.notes),
         ]

@@ -1,12 +1,14 @@
 """A small realistic log with known answers, for the demo, the guide and the tests.
 
-A shop chooses between a banner, an email and a push message. The logging policy depends on the context and explores; the
-log keeps the propensity of what was chosen. In Brazil somebody raised the share of push messages without telling the
-log, so the propensities logged there are wrong (unless ``right_propensities=True``). Two candidate policies are in the log
-as columns: ``p_new``, which leans towards what works, and ``p_bold``, which leans further.
+A shop chooses between a banner, an email and a push message. The logging policy depends on the context and
+explores; the log keeps the propensity of what was chosen. In Brazil somebody raised the share of push
+messages without telling the log, so the propensities logged there are wrong (unless
+``right_propensities=True``). Two candidate policies are in the log as columns: ``p_new``, which leans towards
+what works, and ``p_bold``, which leans further.
 
-Contexts are drawn from a product of finite sets, users have an effect of their own of mean zero, and clicks depend on
-context and action; so the true value of each policy is a finite sum, and ``truth`` holds it exactly.
+Contexts are drawn from a product of finite sets, users have an effect of their own of mean zero, and clicks
+depend on context and action; so the true value of each policy is a finite sum, and ``truth`` holds it
+exactly.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ _SPREAD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Contexts:
-    """Contexts as the shop sees them: codes of country and device, age (NaN if unknown), quarter of signup, hour.
+    """Contexts as the shop sees them: codes of country and device, age (NaN if unknown), quarter of signup,
+    hour.
 
     Arrays of shapes that go together: one entry per row of a log, or one axis each for all combinations.
     """
@@ -67,7 +70,14 @@ class _Contexts:
         on_desktop, on_phone = self.device == 0, self.device == 1
         banner = -0.9 + 0.5 * self.maturity + 0.3 * on_desktop - 0.4 * self.quarter / 11
         email = -0.7 + 0.8 * self.member - 0.3 * self.maturity + 0.3 * (self.country == 1)
-        push = -1.0 + 0.7 * on_phone + 0.4 * self.evening + 0.9 * (self.country == 0) + 0.4 * (self.country == 3) - 0.2 * self.maturity
+        push = (
+            -1.0
+            + 0.7 * on_phone
+            + 0.4 * self.evening
+            + 0.9 * (self.country == 0)
+            + 0.4 * (self.country == 3)
+            - 0.2 * self.maturity
+        )
         return np.stack(np.broadcast_arrays(banner, email, push), axis=-1)
 
     def click_rate(self) -> Floats:
@@ -112,8 +122,8 @@ class SampleLog:
     table
         Columns by name, as NumPy arrays: NaN or None where a value is missing.
     truth
-        True value of ``"logger"``, ``"p_new"`` and ``"p_bold"``, each for ``"click"`` and ``"revenue"``: means over the
-        population the contexts were drawn from, exact.
+        True value of ``"logger"``, ``"p_new"`` and ``"p_bold"``, each for ``"click"`` and ``"revenue"``:
+        means over the population the contexts were drawn from, exact.
     wrong_where
         Column and value of the contexts whose propensities are wrong; None if all are right.
     """
@@ -123,7 +133,9 @@ class SampleLog:
     wrong_where: tuple[str, str] | None
 
     def read(self, **arguments: Any) -> LoggedBandit:
-        """The log as :func:`kwis.read_log` reads it, with every column in its role unless ``arguments`` say otherwise."""
+        """The log as :func:`kwis.read_log` reads it, with every column in its role unless ``arguments`` say
+        otherwise.
+        """
         from kwis.data.read.read_log import read_log
 
         return read_log(self.table, **{**self.arguments, **arguments})
@@ -135,14 +147,20 @@ class SampleLog:
         return {**named, "reward": ["click", "revenue"], "context": list(CONTEXT)}
 
     def write(self, path: str | Path, name: str = "path") -> Path:
-        """Write the table as CSV or Parquet, by the suffix of ``path``; no file but another sample log is replaced."""
+        """Write the table as CSV or Parquet, by the suffix of ``path``; no file but another sample log is
+        replaced.
+        """
         from kwis.data.read.duck import clear_errors, connect, literal
         from kwis.runtime.writing import writable
 
         if Path(path).suffix not in (".csv", ".parquet"):
             raise InputError(f"`{name}` must end with .csv or .parquet, got {str(path)!r}")
         target = writable(path, name, (_MARK.encode(), ",".join(self.table).encode()))
-        options = "FORMAT csv" if Path(path).suffix == ".csv" else f"FORMAT parquet, KV_METADATA {{generator: {literal(_MARK)}}}"
+        options = (
+            "FORMAT csv"
+            if Path(path).suffix == ".csv"
+            else f"FORMAT parquet, KV_METADATA {{generator: {literal(_MARK)}}}"
+        )
         with connect() as connection, clear_errors(f"cannot write {str(path)!r}"):
             connection.register("sample", dict(self.table))
             connection.execute(f"COPY (SELECT * FROM sample) TO {literal(str(target))} ({options})")
@@ -181,7 +199,9 @@ def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False
         whole = contexts.candidate(name)
         table[name] = whole[rows, action]
         table.update({f"{name}_{label}": whole[:, j] for j, label in enumerate(ACTIONS)})
-    return SampleLog(table=table, truth=_truth(), wrong_where=None if right_propensities else ("country", "BR"))
+    return SampleLog(
+        table=table, truth=_truth(), wrong_where=None if right_propensities else ("country", "BR")
+    )
 
 
 def _contexts_of_users(count: int, draw: np.random.Generator) -> _Contexts:
@@ -220,7 +240,13 @@ def _truth() -> dict[str, dict[str, float]]:
     age_shares = np.append(np.full(len(_AGES), (1 - _AGE_UNKNOWN) / len(_AGES)), _AGE_UNKNOWN)
     truth = {name: {"click": 0.0, "revenue": 0.0} for name in ("logger", *TARGETS)}
     sets = (np.arange(len(_DEVICES)), ages, np.array([False, True]), np.arange(len(_QUARTERS)), np.arange(24))
-    shares = (_DEVICE_SHARES, age_shares, (1 - _MEMBERS, _MEMBERS), np.full(len(_QUARTERS), 1 / len(_QUARTERS)), _HOUR_SHARES)
+    shares = (
+        _DEVICE_SHARES,
+        age_shares,
+        (1 - _MEMBERS, _MEMBERS),
+        np.full(len(_QUARTERS), 1 / len(_QUARTERS)),
+        _HOUR_SHARES,
+    )
     share = functools.reduce(np.multiply.outer, [np.asarray(part) for part in shares])
     for country, country_share in enumerate(_COUNTRY_SHARES):
         contexts = _Contexts(np.asarray(country), *np.meshgrid(*sets, indexing="ij", sparse=True))

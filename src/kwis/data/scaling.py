@@ -23,8 +23,12 @@ class Scaling:
         """Scale other contexts in the same way."""
         clean = check.contexts(context)
         if clean.shape[1] != self.mean.size:
-            raise InputError(f"`context` must have the {self.mean.size} columns of the contexts scaled before, got {clean.shape[1]}")
-        # Differences of huge numbers overflow; dividing everything by the same power of two first changes nothing else.
+            raise InputError(
+                f"`context` must have the {self.mean.size} columns of the contexts scaled before, got "
+                f"{clean.shape[1]}"
+            )
+        # Differences of huge numbers overflow; dividing everything by the same power of two first changes
+        # nothing else.
         exponent = -np.frexp(np.maximum(np.abs(self.mean), self.scale))[1]
         return (np.ldexp(clean, exponent) - np.ldexp(self.mean, exponent)) / np.ldexp(self.scale, exponent)
 

@@ -23,7 +23,8 @@ class Table:
     blocks
         Names that stand for several columns: a matrix given as one array, or a column of equally long lists.
     opaque
-        Columns of types that cannot be used (maps, images), remembered so that asking for one gets a clear answer.
+        Columns of types that cannot be used (maps, images), remembered so that asking for one gets a clear
+        answer.
     uneven
         Columns left out because files differ in them, with the sentence that says how.
     """
@@ -68,7 +69,10 @@ class Table:
         if name in self.uneven:
             return self.uneven[name]
         if name in self.opaque:
-            return f"`{role}` must name a column of numbers, text, dates or yes/no values, and `{name}` holds none of these"
+            return (
+                f"`{role}` must name a column of numbers, text, dates or yes/no values, and `{name}` holds "
+                f"none of these"
+            )
         if name in self.blocks:
             return f"`{role}` must name one column, and `{name}` holds {len(self.blocks[name])}"
         close = difflib.get_close_matches(name, [*self.columns, *self.blocks], n=1, cutoff=0.5)
@@ -80,7 +84,8 @@ class Table:
 def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
     """Table from named arrays, lists or ready columns; matrices and columns of lists become blocks.
 
-    A ``piece`` holds only some rows of a log: whether its text is dates is decided when the pieces are stacked.
+    A ``piece`` holds only some rows of a log: whether its text is dates is decided when the pieces are
+    stacked.
     """
     columns: dict[str, Column] = {}
     blocks: dict[str, tuple[str, ...]] = {}
@@ -99,13 +104,21 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
     refuse_alike([*columns, *opaque])
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        first, other = next(iter(lengths)), next(name for name, n in lengths.items() if n != next(iter(lengths.values())))
-        raise InputError(f"columns must have the same length, got {lengths[first]} for `{first}` and {lengths[other]} for `{other}`")
+        first, other = (
+            next(iter(lengths)),
+            next(name for name, n in lengths.items() if n != next(iter(lengths.values()))),
+        )
+        raise InputError(
+            f"columns must have the same length, got {lengths[first]} for `{first}` and {lengths[other]} for "
+            f"`{other}`"
+        )
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
 
 
 def refuse_alike(names: Iterable[str], where: str = "") -> None:
-    """Refuse two columns of one name, and names that differ in case only: databases and people take these for the same."""
+    """Refuse two columns of one name, and names that differ in case only: databases and people take these for
+    the same.
+    """
     seen: dict[str, str] = {}
     for name in names:
         other = seen.get(name.casefold())
@@ -117,10 +130,22 @@ def refuse_alike(names: Iterable[str], where: str = "") -> None:
 
 
 def stacked(pieces: Sequence[Table]) -> Table:
-    """One table of pieces that have the same columns, in their order; it takes as much memory again as the pieces."""
+    """One table of pieces that have the same columns, in their order; it takes as much memory again as the
+    pieces.
+    """
     names = {name: None for piece in pieces for name in piece.columns}
-    blocks = {name: members for name, members in pieces[0].blocks.items() if all(piece.blocks.get(name) == members for piece in pieces)}
-    loose = {member for piece in pieces for name, members in piece.blocks.items() if name not in blocks for member in members}
+    blocks = {
+        name: members
+        for name, members in pieces[0].blocks.items()
+        if all(piece.blocks.get(name) == members for piece in pieces)
+    }
+    loose = {
+        member
+        for piece in pieces
+        for name, members in piece.blocks.items()
+        if name not in blocks
+        for member in members
+    }
     columns: dict[str, Column] = {}
     for name in names:
         if name in loose or not all(name in piece for piece in pieces):
@@ -130,7 +155,12 @@ def stacked(pieces: Sequence[Table]) -> Table:
             kinds = " and ".join(sorted({piece.columns[name].kind for piece in pieces}))
             raise InputError(f"`{name}` must be of one type in the whole log, got {kinds}")
         columns[name] = dated(whole)
-    opaque = {name: None for piece in pieces for name in (*piece.opaque, *piece.blocks) if name not in blocks and name not in columns}
+    opaque = {
+        name: None
+        for piece in pieces
+        for name in (*piece.opaque, *piece.blocks)
+        if name not in blocks and name not in columns
+    }
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
 
 
@@ -165,16 +195,26 @@ def _array(values: Any) -> Array:
         array = np.asarray(values)
         mixed = array.ndim == 1 and array.dtype.kind == "f" and isinstance(values, list | tuple)
         # NumPy makes floats of whole numbers of both signs that 64 bits do not hold.
-        return object_array(values) if mixed and any(isinstance(item, int) and abs(item) > EXACT for item in values) else array
+        return (
+            object_array(values)
+            if mixed and any(isinstance(item, int) and abs(item) > EXACT for item in values)
+            else array
+        )
     except ValueError:  # lists of different lengths
         return object_array(list(values))
 
 
 def _stacked(array: Array) -> Array:
     """Matrix from a column of equally long lists of numbers; anything else comes back as it is."""
-    if not len(array) or np.ma.getmaskarray(array).any() or not all(isinstance(item, list | tuple | np.ndarray) for item in array):
+    if (
+        not len(array)
+        or np.ma.getmaskarray(array).any()
+        or not all(isinstance(item, list | tuple | np.ndarray) for item in array)
+    ):
         return array
     if len({len(item) for item in array}) != 1 or not len(array[0]):
         return array
-    stacked = np.array([np.ma.filled(item, np.nan) if isinstance(item, np.ma.MaskedArray) else item for item in array])
+    stacked = np.array(
+        [np.ma.filled(item, np.nan) if isinstance(item, np.ma.MaskedArray) else item for item in array]
+    )
     return stacked if stacked.ndim == 2 and stacked.dtype.kind in "biuf" else array

@@ -1,8 +1,10 @@
-"""Text that was meant as numbers or dates: one ``unknown`` among ages must not make categories of them all, silently.
+"""Text that was meant as numbers or dates: one ``unknown`` among ages must not make categories of them all,
+silently.
 
-A text column is taken for numbers (or dates) if nine tenths of its filled rows are, or half of them with over 20 different ones. Then
-the entries that are something else are refused, with the ways out. So are decimal commas, thousands separators and currencies, and
-numbers stored as text with over 20 different ones. ``categorical=`` says that a column does hold labels.
+A text column is taken for numbers (or dates) if nine tenths of its filled rows are, or half of them with over
+20 different ones. Then the entries that are something else are refused, with the ways out. So are decimal
+commas, thousands separators and currencies, and numbers stored as text with over 20 different ones.
+``categorical=`` says that a column does hold labels.
 """
 
 from __future__ import annotations
@@ -42,13 +44,17 @@ def refuse_mixed(name: str, column: Column) -> None:
         if word == "numbers" and fitting.sum() > FEW_LABELS:
             row = int(np.argmin(column.missing))
             raise InputError(
-                f"`{name}` (context) must hold numbers as numbers or labels as labels, got {column.at(row)!r} as text at row {row}; "
-                f"cast it in a query, such as CAST({name} AS DOUBLE), or pass categorical={[name]!r} if these are labels"
+                f"`{name}` (context) must hold numbers as numbers or labels as labels, got "
+                f"{column.at(row)!r} as text at row {row}; "
+                f"cast it in a query, such as CAST({name} AS DOUBLE), or pass categorical={[name]!r} if "
+                f"these are labels"
             )
 
 
 def _numbers(levels: Sequence[str]) -> Array:
-    """Which levels are numbers, however they are written; leading zeros and very long integers make labels."""
+    """Which levels are numbers, however they are written; leading zeros and very long integers make
+    labels.
+    """
     return (_matches(_PLAIN, levels) | _matches(_DRESSED, levels)) & ~_matches(_LABEL, levels)
 
 
@@ -57,8 +63,12 @@ def _matches(pattern: re.Pattern[str], levels: Sequence[str]) -> Array:
 
 
 def _is_yes_no(levels: Sequence[str], plain: Array) -> bool:
-    """Whether the numbers are 0 and 1 alone: those are categories anyway, and another word is one more of them."""
-    return bool(plain.any()) and {float(level) for level, number in zip(levels, plain, strict=True) if number} <= {0.0, 1.0}
+    """Whether the numbers are 0 and 1 alone: those are categories anyway, and another word is one more of
+    them.
+    """
+    return bool(plain.any()) and {
+        float(level) for level, number in zip(levels, plain, strict=True) if number
+    } <= {0.0, 1.0}
 
 
 def _sentence(name: str, word: str, column: Column, odd: Array) -> str:
@@ -83,7 +93,9 @@ def without(column: Column, words: Sequence[str]) -> Column:
         if not gone[:-1].any():
             return column
         values = np.where(gone[column.values], -1, column.values)
-        rest = [None if out or level in GAPS else level for level, out in zip(column.levels, gone, strict=False)]
+        rest = [
+            None if out or level in GAPS else level for level, out in zip(column.levels, gone, strict=False)
+        ]
         kept = [level for level in rest if level is not None]
         if kept and _matches(_PLAIN, kept).all():
             lookup = np.array([*(np.nan if level is None else float(level) for level in rest), np.nan])

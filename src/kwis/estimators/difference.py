@@ -20,18 +20,24 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedSample:
-    """Two samples of the same interactions, weighted for two policies; resampling takes the same rows of both."""
+    """Two samples of the same interactions, weighted for two policies; resampling takes the same rows of
+    both.
+    """
 
     a: WeightedSample
     b: WeightedSample
 
     def __post_init__(self) -> None:
         if self.a.n != self.b.n:
-            raise InputError(f"`sample_b` must have the rows of `sample_a`, got {self.b.n} for {self.a.n} rows")
+            raise InputError(
+                f"`sample_b` must have the rows of `sample_a`, got {self.b.n} for {self.a.n} rows"
+            )
         for name in ("rows", "group", "mass"):
             row = _first_difference(getattr(self.a, name), getattr(self.b, name))
             if row is not None:
-                raise InputError(f"`sample_b` must have the {name} of `sample_a`, got a difference at row {row}")
+                raise InputError(
+                    f"`sample_b` must have the {name} of `sample_a`, got a difference at row {row}"
+                )
 
     @property
     def n(self) -> int:
@@ -56,11 +62,22 @@ def _first_difference(a: Any, b: Any) -> int | None:
 
 
 def difference_of(a: Estimate, b: Estimate, name: str) -> Estimate:
-    """The first estimate minus the second, of the same rows; its standard error, which takes their groups, is left out."""
+    """The first estimate minus the second, of the same rows; its standard error, which takes their groups, is
+    left out.
+    """
     influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
-    leverage = None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
+    leverage = (
+        None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
+    )
     effective = min(a.effective_n, b.effective_n)
-    return Estimate(name=name, value=a.value - b.value, n=a.n, effective_n=effective, influence=influence, leverage=leverage)
+    return Estimate(
+        name=name,
+        value=a.value - b.value,
+        n=a.n,
+        effective_n=effective,
+        influence=influence,
+        leverage=leverage,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +109,20 @@ class Difference:
     def without_bandwidth(self) -> Difference | None:
         """The same with one normaliser for all rows, if one of the two has local ones."""
         first, second = traits.without_bandwidth(self.first), traits.without_bandwidth(self.second)
-        return None if first is None and second is None else Difference(first or self.first, second or self.second)
+        return (
+            None
+            if first is None and second is None
+            else Difference(first or self.first, second or self.second)
+        )
 
     def estimate(self, sample: PairedSample) -> Estimate:
         """Difference of the two values; its standard error knows that the rows are shared."""
         apart = difference_of(self.first.estimate(sample.a), self.second.estimate(sample.b), self.name)
-        return apart if apart.influence is None else replace(apart, std_error=standard_error(apart.influence, sample.group))
+        return (
+            apart
+            if apart.influence is None
+            else replace(apart, std_error=standard_error(apart.influence, sample.group))
+        )
 
     def resampled(self, sample: PairedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B)."""

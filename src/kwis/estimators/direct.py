@@ -21,7 +21,8 @@ from kwis.typing import Floats
 class DirectMethod:
     """Mean of ``v_i = sum_a pi(a|s_i) q(s_i, a)``: what a reward model predicts for the policy's actions.
 
-    As good as the model. Its standard error and intervals take the model as given: they tell nothing of its bias.
+    As good as the model. Its standard error and intervals take the model as given: they tell nothing of its
+    bias.
     """
 
     name: ClassVar[str] = "direct-method"
@@ -32,7 +33,9 @@ class DirectMethod:
 
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It is as right as the model."""
-        yield careful(f"{circumstances.estimate.name} takes the reward model for the truth, and so does its interval")
+        yield careful(
+            f"{circumstances.estimate.name} takes the reward model for the truth, and so does its interval"
+        )
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy; the sample must be a :class:`kwis.PredictedSample`."""

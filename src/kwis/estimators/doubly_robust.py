@@ -26,15 +26,15 @@ _PLAIN = VIS()
 class DoublyRobust:
     """``mean(v_i)`` plus an estimate by importance weighting of the residual reward ``r_i - q(s_i, a_i)``.
 
-    Right on average if either the propensities or the reward model are. Needs a :class:`kwis.PredictedSample`; resamples keep the
-    predictions of their rows and fit no model anew.
+    Right on average if either the propensities or the reward model are. Needs a
+    :class:`kwis.PredictedSample`; resamples keep the predictions of their rows and fit no model anew.
 
     Parameters
     ----------
     weighting
-        How residuals are weighted. ``VIS()``: the plain form, ``mean(v_i + w_i (r_i - q_i))``. ``WIS()``: self-normalised,
-        ``mean(v_i) + sum w_i (r_i - q_i) / sum w_i``. ``KernelWIS(...)``: weights divided by the local mean weight. Any other
-        importance weighting of kwis will do.
+        How residuals are weighted. ``VIS()``: the plain form, ``mean(v_i + w_i (r_i - q_i))``. ``WIS()``:
+        self-normalised, ``mean(v_i) + sum w_i (r_i - q_i) / sum w_i``. ``KernelWIS(...)``: weights divided by
+        the local mean weight. Any other importance weighting of kwis will do.
     """
 
     needs_predictions: ClassVar[bool] = True
@@ -45,7 +45,10 @@ class DoublyRobust:
 
     def __post_init__(self) -> None:
         if not isinstance(self.weighting, ResampledEstimator) or traits.needs_predictions(self.weighting):
-            raise InputError(f"`weighting` must be an importance weighting such as VIS(), WIS() or KernelWIS(), got {self.weighting!r}")
+            raise InputError(
+                f"`weighting` must be an importance weighting such as VIS(), WIS() or KernelWIS(), got "
+                f"{self.weighting!r}"
+            )
 
     @property
     def name(self) -> str:
@@ -61,7 +64,10 @@ class DoublyRobust:
     def sentence(self) -> str:
         """What it is."""
         if self.weighting == _PLAIN:
-            return "predicted rewards, corrected by the weighted errors of the prediction; right if model or propensities are"
+            return (
+                "predicted rewards, corrected by the weighted errors of the prediction; right if model or "
+                "propensities are"
+            )
         return f"doubly robust, its errors weighted as in {self.weighting.name}"
 
     @property
@@ -99,7 +105,11 @@ class DoublyRobust:
 
     def held(self, sample: WeightedSample) -> Self:
         """The same estimator with the bandwidth it selects on ``sample``."""
-        return replace(self, weighting=self.weighting.held(self.residuals(sample))) if isinstance(self.weighting, KernelEstimator) else self
+        return (
+            replace(self, weighting=self.weighting.held(self.residuals(sample)))
+            if isinstance(self.weighting, KernelEstimator)
+            else self
+        )
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""
@@ -112,10 +122,14 @@ class DoublyRobust:
         assert rest.influence is not None
         influence = read_only(direct.influence + rest.influence)
         error = standard_error(influence, sample.group)
-        return replace(rest, name=self.name, value=direct.value + rest.value, std_error=error, influence=influence)
+        return replace(
+            rest, name=self.name, value=direct.value + rest.value, std_error=error, influence=influence
+        )
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B): weights and normalisers anew, predictions held."""
+        """The same on resamples with the given counts (n, B): weights and normalisers anew,
+        predictions held.
+        """
         direct = self.model_part.resampled(self._checked(sample), counts, influence=influence)
         rest = self.weighting.resampled(self.residuals(sample), counts, influence=influence)
         both = direct.influence is not None and rest.influence is not None

@@ -33,27 +33,29 @@ APPLIED_MEAN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class KernelWIS:
-    """``mean(r_i w_i / m_i)`` with ``m_i`` the kernel average of the weights around context ``i``, itself included.
+    """``mean(r_i w_i / m_i)`` with ``m_i`` the kernel average of the weights around context ``i``, itself
+    included.
 
     An infinite bandwidth gives WIS, a vanishing one State-WIS.
 
     Parameters
     ----------
     bandwidth
-        A number, one per feature (an infinite entry drops that feature), or ``"cv"``: selected on the sample by cross-validation of the
-        weights, see :func:`kwis.select_bandwidth`.
+        A number, one per feature (an infinite entry drops that feature), or ``"cv"``: selected on the sample
+        by cross-validation of the weights, see :func:`kwis.select_bandwidth`.
     kernel
         A :class:`kwis.Kernel` or the name of one.
     normalised
-        Divide by ``mean(w_i / m_i)``: removes a bias of the plain form that grows with the rewards, and keeps the estimate within
-        their range.
+        Divide by ``mean(w_i / m_i)``: removes a bias of the plain form that grows with the rewards, and keeps
+        the estimate within their range.
     per_feature, folds, rng
-        How ``"cv"`` selects: one bandwidth for all features, one for each (True), or one for each shrunk towards that for all
-        (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, fewer where there are fewer rows or groups,
-        and their seed, which neighbours are drawn with as well.
+        How ``"cv"`` selects: one bandwidth for all features, one for each (True), or one for each shrunk
+        towards that for all (``"shrunk"``, see :mod:`kwis.bandwidth.shrunk`); the number of folds, fewer
+        where there are fewer rows or groups, and their seed, which neighbours are drawn with as well.
     exact
-        Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an error bar, as
-        :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
+        Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an
+        error bar, as :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows.
+        Resamples always are from all pairs.
     """
 
     statistics: ClassVar[str] = PAIRS
@@ -78,7 +80,9 @@ class KernelWIS:
             hint = "; the package kwis-paper has it, in kwis_paper.beyond.criteria" if moved else ""
             raise InputError(f'`bandwidth` must be positive numbers or "{CV}", got {self.bandwidth!r}{hint}')
         checked = check.bandwidth(self.bandwidth, np.size(self.bandwidth))
-        object.__setattr__(self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist()))
+        object.__setattr__(
+            self, "bandwidth", checked if isinstance(checked, float) else tuple(checked.tolist())
+        )
 
     @property
     def name(self) -> str:
@@ -117,7 +121,10 @@ class KernelWIS:
         """The plain form is off where the weights it applies do not average 1."""
         applied, name = circumstances.estimate.mean_weight, circumstances.estimate.name
         if not self.normalised and abs(applied - 1) >= APPLIED_MEAN:
-            yield careful(f"{name} applies weights that average {applied:.3g} instead of 1; normalised-kernel-wis divides by that")
+            yield careful(
+                f"{name} applies weights that average {applied:.3g} instead of 1; normalised-kernel-wis "
+                f"divides by that"
+            )
 
     def without_bandwidth(self) -> WIS | None:
         """WIS for the normalised form, which it is at an infinite bandwidth."""
@@ -166,7 +173,9 @@ class KernelWIS:
         bandwidth = self._bandwidth(sample)
         if np.isinf(bandwidth).all():
             return whole_sums
-        return lambda vectors: kernel_products(sample.context, bandwidth, self.kernel, sample.categorical, vectors)
+        return lambda vectors: kernel_products(
+            sample.context, bandwidth, self.kernel, sample.categorical, vectors
+        )
 
     def sampling(self, sample: WeightedSample) -> Sampling | None:
         """How neighbours are to be sampled; None where kernel sums are over all pairs, or need none."""

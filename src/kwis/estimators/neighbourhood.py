@@ -1,7 +1,7 @@
 """Weights divided by the mean weight around them: what State-WIS and Kernel-WIS share.
 
-With ``G = K c``, ``M = K (c w)`` the local sums over the rows that count ``c`` times, ``m = M / G`` is the local mean weight and
-``v = w / m`` the weight applied.
+With ``G = K c``, ``M = K (c w)`` the local sums over the rows that count ``c`` times, ``m = M / G`` is the
+local mean weight and ``v = w / m`` the weight applied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from kwis.sample import balanced
 from kwis.typing import Floats
 
 LocalSums = Callable[[Floats], Floats]
-"""``K @ vectors`` for vectors (n, p), K symmetric with 1 on its diagonal; (1, p) if all rows have the same sums."""
+"""``K @ vectors`` for vectors (n, p), K symmetric with 1 on its diagonal; (1, p) if all rows have the same
+sums.
+"""
 
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -36,8 +38,9 @@ def locally_normalised(weight: Floats, counts: Floats, sums: LocalSums) -> Appli
     around = sums(both)
     near, near_weight = around[:, :columns], around[:, columns:]
 
-    # A row drawn has itself for a neighbour: it never divides by 0, and its ratio is at most the count around it. A row not drawn may
-    # have nobody; floor and cap make it a finite number that a count of 0 then cancels (a masked division would take five times as long).
+    # A row drawn has itself for a neighbour: it never divides by 0, and its ratio is at most the count around
+    # it. A row not drawn may have nobody; floor and cap make it a finite number that a count of 0 then
+    # cancels (a masked division would take five times as long).
     applied = w * near
     applied /= np.maximum(near_weight, _TINY)
     np.minimum(applied, most, out=applied)

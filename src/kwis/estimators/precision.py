@@ -1,4 +1,6 @@
-"""How many neighbours an estimate needs: as many as make its approximation a small part of its standard error."""
+"""How many neighbours an estimate needs: as many as make its approximation a small part of its standard
+error.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ TOLERANCE = 0.015
 """Of the standard error: the error of an approximation that needs no more neighbours."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
-_FEWEST, _PER_ROOT = 1_000, 5  # neighbours, and neighbours per square root of the rows: those of the first attempt
+_FEWEST, _PER_ROOT = (
+    1_000,
+    5,
+)  # neighbours, and neighbours per square root of the rows: those of the first attempt
 _USUAL = 4  # times as many are always allowed
 _MARGIN = 1.3  # more neighbours than the first attempt says are needed
 _CHEAPER_WHOLE = 0.5  # of the rows, as neighbours: from here on all pairs, each computed once, are quicker
@@ -52,10 +57,12 @@ def _relative(estimate: Estimate) -> float:
 
 
 def without_noise(influence: Floats, noise: Floats, group: Ints | None) -> float:
-    """Factor that takes noise out of the standard error of an influence: ``noise`` is half of what two halves of a sample differ by.
+    """Factor that takes noise out of the standard error of an influence: ``noise`` is half of what two halves
+    of a sample differ by.
 
-    The product of two independent halves has the expectation of the square without noise, and it is the square of their mean less that of
-    half their difference. 1 where noise is all there is: too large rather than meaningless.
+    The product of two independent halves has the expectation of the square without noise, and it is the
+    square of their mean less that of half their difference. 1 where noise is all there is: too large rather
+    than meaningless.
     """
     whole, noisy = standard_error(influence, group), standard_error(noise, group)
     return math.sqrt(1 - (noisy / whole) ** 2) if noisy < whole else 1.0

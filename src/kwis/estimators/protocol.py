@@ -29,9 +29,10 @@ S_contra = TypeVar("S_contra", bound=Sample, contravariant=True)
 class Estimator(Protocol[S_contra]):
     """One number, its standard error and the influence of every row, from a sample.
 
-    These two members are all that an evaluation needs. The protocols below are optional: ``ResampledEstimator`` is a faster road to
-    the same numbers, ``KernelEstimator`` says that there is a bandwidth to hold or to select anew. What else an estimator may say
-    about itself, from its aliases to its caveats, is listed in :mod:`kwis.estimators.traits`.
+    These two members are all that an evaluation needs. The protocols below are optional:
+    ``ResampledEstimator`` is a faster road to the same numbers, ``KernelEstimator`` says that there is a
+    bandwidth to hold or to select anew. What else an estimator may say about itself, from its aliases to its
+    caveats, is listed in :mod:`kwis.estimators.traits`.
     """
 
     @property
@@ -42,7 +43,8 @@ class Estimator(Protocol[S_contra]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """An estimator on B resamples: ``values`` (B,), and if asked for ``influence`` (n, B), 0 on rows not drawn.
+    """An estimator on B resamples: ``values`` (B,), and if asked for ``influence`` (n, B), 0 on rows not
+    drawn.
 
     A value is ``nan`` where the resample has no estimate (every row drawn has weight 0).
     """
@@ -53,7 +55,9 @@ class Resamples:
 
 @runtime_checkable
 class ResampledEstimator(Protocol):
-    """Redoes the whole statistic on many resamples at once: ``counts[i, b]`` is how often row i is in resample b."""
+    """Redoes the whole statistic on many resamples at once: ``counts[i, b]`` is how often row i is in
+    resample b.
+    """
 
     def resampled(self, sample: Any, counts: Floats, *, influence: bool = False) -> Resamples: ...
 

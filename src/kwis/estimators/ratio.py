@@ -1,11 +1,14 @@
-"""The one form all estimators have: weighted sums of rewards over a count or over the sum of the weights applied.
+"""The one form all estimators have: weighted sums of rewards over a count or over the sum of the weights
+applied.
 
-With ``c_i`` how often row i counts (its mass, times its count in a resample) and ``v_i`` the weight the estimator applies to it,
+With ``c_i`` how often row i counts (its mass, times its count in a resample) and ``v_i`` the weight the
+estimator applies to it,
 
 - plain: ``sum c_i v_i r_i / sum c_i``;
 - normalised: ``sum c_i v_i r_i / sum c_i v_i``.
 
-An estimator is therefore a rule for ``v``; values, influence, standard errors and resamples follow from it here.
+An estimator is therefore a rule for ``v``; values, influence, standard errors and resamples follow from it
+here.
 """
 
 from __future__ import annotations
@@ -32,13 +35,15 @@ class Applied:
     Attributes
     ----------
     weight
-        ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; on rows not drawn, any finite number.
+        ``(n, B)``, or ``(n, 1)`` if they are the same on every resample; on rows not drawn, any finite
+        number.
     reaction
-        Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives, with respect to
-        the count of each row, of their sum by way of the weights ``v``. None where each row has its own weight only. If B is 1, there
-        may be any number of terms.
+        Where the weight of a row depends on its neighbours: for terms ``c_i v_i x_i`` the (n, B) derivatives,
+        with respect to the count of each row, of their sum by way of the weights ``v``. None where each row
+        has its own weight only. If B is 1, there may be any number of terms.
     own
-        Where the weight of a row depends on its neighbours: ``(n, B)`` share of each row in the weight around it.
+        Where the weight of a row depends on its neighbours: ``(n, B)`` share of each row in the weight around
+        it.
     """
 
     weight: Floats
@@ -46,7 +51,9 @@ class Applied:
     own: Callable[[], Floats] | None = None
 
     def isolation(self, counted: Floats) -> float | None:
-        """Mean over the rows that have a weight of the share of each in the weight around it, on the first resample."""
+        """Mean over the rows that have a weight of the share of each in the weight around it, on the first
+        resample.
+        """
         if self.own is None:
             return None
         share, count = self.own()[:, 0], counted[:, 0]
@@ -66,8 +73,9 @@ class Parts:
     direct
         ``(n, q)`` derivatives of these sums with respect to the count of each row.
     noise, drawn
-        Where the weights come from sampled neighbours: ``(n, q)`` half of what two halves of the sample differ by in ``direct``; and
-        the independent errors that make up the error of ``sums``, at the rows checked.
+        Where the weights come from sampled neighbours: ``(n, q)`` half of what two halves of the sample
+        differ by in ``direct``; and the independent errors that make up the error of ``sums``, at the rows
+        checked.
     neighbours, checked
         Sizes of these samples.
     """
@@ -84,7 +92,9 @@ class Parts:
 
 
 class Rule(Protocol):
-    """Which weights an estimator applies to a sample whose rows count ``counts`` (n, B) times, mass included."""
+    """Which weights an estimator applies to a sample whose rows count ``counts`` (n, B) times, mass
+    included.
+    """
 
     @property
     def name(self) -> str: ...
@@ -96,13 +106,19 @@ class Rule(Protocol):
 
 
 def ratio_estimate(
-    rule: Rule, sample: WeightedSample, *, bandwidth: Bandwidth | None = None, choice: BandwidthChoice | None = None
+    rule: Rule,
+    sample: WeightedSample,
+    *,
+    bandwidth: Bandwidth | None = None,
+    choice: BandwidthChoice | None = None,
 ) -> Estimate:
     """Estimate under a rule on the sample itself."""
     statistics = _statistics(rule, sample, np.ones((sample.n, 1)), with_influence=True)
     value = float(statistics.values[0])
     if np.isnan(value):
-        raise InputError(f"`weight` must be positive in at least one row for {rule.name}, got 0.0 in all {sample.n} rows")
+        raise InputError(
+            f"`weight` must be positive in at least one row for {rule.name}, got 0.0 in all {sample.n} rows"
+        )
     if np.isinf(value):
         raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
     influence = read_only(statistics.influence[:, 0])
@@ -146,7 +162,8 @@ class _Statistics:
 
 def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_influence: bool) -> _Statistics:
     counted = counts if sample.mass is None else counts * sample.mass[:, None]
-    # Rewards of at most 1: their products with the largest weights then stay in range, and a power of two is exact.
+    # Rewards of at most 1: their products with the largest weights then stay in range, and a power of two is
+    # exact.
     scale = int(np.frexp(np.abs(sample.reward).max())[1])
     reward = np.ldexp(sample.reward, -scale)
     with np.errstate(all="ignore"):
@@ -171,16 +188,23 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
 
 
 def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:
-    """``sum c v r`` and ``sum c v``; numpy's own loops, because the bits of BLAS depend on its number of threads."""
+    """``sum c v r`` and ``sum c v``; numpy's own loops, because the bits of BLAS depend on its number of
+    threads.
+    """
     if weight.shape[1] == 1:
-        return np.einsum("ib,i->b", counted, weight[:, 0] * reward), np.einsum("ib,i->b", counted, weight[:, 0])
+        return np.einsum("ib,i->b", counted, weight[:, 0] * reward), np.einsum(
+            "ib,i->b", counted, weight[:, 0]
+        )
     return np.einsum("ib,ib,i->b", counted, weight, reward), np.einsum("ib,ib->b", counted, weight)
 
 
-def _influence(rule: Rule, reward: Floats, counted: Floats, applied: Applied, values: Floats, share: Floats) -> Floats:
+def _influence(
+    rule: Rule, reward: Floats, counted: Floats, applied: Applied, values: Floats, share: Floats
+) -> Floats:
     """Derivative of each value with respect to the count of each row, times the total count.
 
-    The normalised form is the plain one for rewards less the value, divided by the mean of the weights applied.
+    The normalised form is the plain one for rewards less the value, divided by the mean of the weights
+    applied.
     """
     influence = np.multiply(applied.weight, share)
     influence *= np.subtract(reward[:, None], values) if rule.normalised else reward[:, None]

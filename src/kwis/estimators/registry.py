@@ -19,7 +19,12 @@ def all_estimators(seed: int = 0) -> Iterator[Any]:
     """Every estimator that an evaluation has by default."""
     yield from (VIS(), TruncatedVIS(), WIS(), StateWIS(), StateWIS(normalised=True))
     yield from (KernelWIS(rng=seed), KernelWIS(rng=seed, normalised=True))
-    yield from (DirectMethod(), DoublyRobust(), DoublyRobust(WIS()), DoublyRobust(KernelWIS(rng=seed, normalised=True)))
+    yield from (
+        DirectMethod(),
+        DoublyRobust(),
+        DoublyRobust(WIS()),
+        DoublyRobust(KernelWIS(rng=seed, normalised=True)),
+    )
 
 
 def by_name(seed: int = 0) -> dict[str, Any]:

@@ -16,15 +16,21 @@ def resamples(estimator: Estimator[S], sample: S, counts: Floats, *, influence: 
     return resamples_by_taking(estimator, sample, counts, influence=influence)
 
 
-def resamples_by_taking(estimator: Estimator[S], sample: S, counts: Floats, *, influence: bool = False) -> Resamples:
-    """The same by building each resample and estimating on it; the road for an estimator that has only ``estimate``."""
+def resamples_by_taking(
+    estimator: Estimator[S], sample: S, counts: Floats, *, influence: bool = False
+) -> Resamples:
+    """The same by building each resample and estimating on it; the road for an estimator that has only
+    ``estimate``.
+    """
     values = np.full(counts.shape[1], np.nan)
     influences = np.zeros(counts.shape) if influence else None
     for b, column in enumerate(counts.T):
         rows, labels = copies(column.astype(np.intp), sample.group)
         try:
             estimate = estimator.estimate(sample.take(rows, group=labels))
-        except InputError:  # it answered on the whole sample, so this resample is at fault: all its weights are 0
+        except (
+            InputError
+        ):  # it answered on the whole sample, so this resample is at fault: all its weights are 0
             continue
         values[b] = estimate.value
         if estimate.influence is None:

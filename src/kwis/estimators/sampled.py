@@ -1,16 +1,18 @@
-r"""Kernel-WIS of large logs from sampled neighbours, with an error bar, for weights and rewards in any number.
+r"""Kernel-WIS of large logs from sampled neighbours, with an error bar, for weights and rewards in any
+number.
 
-1. *Neighbours.* A seeded sample of rows, half uniform and half in proportion to the weight, evenly over the sizes of weights. Every row
-   gets ``G`` and ``M`` from it: its own term exact, the others divided by their chance. So every row has an approximate weight
-   ``v' = w G / M``: noisy, and too large on average.
-2. *Check.* A random sample of rows, larger terms more likely, gets its exact ``v`` from all rows. Sums over rows are those of ``v' x``
-   plus those of ``(v - v') x / chance`` over the rows checked: unbiased for the exact sums whatever the first step did. The spread of
-   these corrections is the error bar.
-3. *Influence.* How the weights of all rows react to a row is a kernel sum too, taken over the rows checked. Two halves of them tell how
-   noisy it is.
+1. *Neighbours.* A seeded sample of rows, half uniform and half in proportion to the weight, evenly over the
+   sizes of weights. Every row gets ``G`` and ``M`` from it: its own term exact, the others divided by their
+   chance. So every row has an approximate weight ``v' = w G / M``: noisy, and too large on average.
+2. *Check.* A random sample of rows, larger terms more likely, gets its exact ``v`` from all rows. Sums over
+   rows are those of ``v' x`` plus those of ``(v - v') x / chance`` over the rows checked: unbiased for the
+   exact sums whatever the first step did. The spread of these corrections is the error bar.
+3. *Influence.* How the weights of all rows react to a row is a kernel sum too, taken over the rows checked.
+   Two halves of them tell how noisy it is.
 
-All steps look at ``n m`` pairs for samples of ``m`` rows instead of ``n^2``. The error in units of the standard error goes as
-``sqrt(n) / m``. With all rows as neighbours only rounding is left, and few rows are checked, to say how much it is.
+All steps look at ``n m`` pairs for samples of ``m`` rows instead of ``n^2``. The error in units of the
+standard error goes as ``sqrt(n) / m``. With all rows as neighbours only rounding is left, and few rows are
+checked, to say how much it is.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ from kwis.kernel.sampling import neighbour_chance, priority, systematic
 from kwis.sample import balanced, safe_ratio
 from kwis.typing import Floats, Ints
 
-CHECKED_SHARE = 0.5  # of the number of neighbours; a row checked costs more than a neighbour, as influence needs it again
+CHECKED_SHARE = (
+    0.5  # of the number of neighbours; a row checked costs more than a neighbour, as influence needs it again
+)
 _CHECKED_OF_ALL = 500  # where all rows are neighbours
 _ROUNDING_TOGETHER = 2.0  # factor on the error where only rounding is left, which rows near each other share
 _NEIGHBOURS, _CHECKED = 11, 12  # streams of random numbers
-_FLOOR = 0.25  # share of an average term that every row counts when rows to check are chosen, even one of no weight
+# share of an average term that every row counts when rows to check are chosen, even one of no weight
+_FLOOR = 0.25
 _SINGLE_SPAN = 1e30  # of the weights, which single precision holds
 _DEPENDENT = 1e-10  # columns of terms that others make up
 _TINY = float(np.finfo(np.float64).tiny)
@@ -50,7 +55,8 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledWeights:
-    """Weights applied to every row, approximately, and to the rows checked, exactly; (n, F) for F weightings of the same rows.
+    """Weights applied to every row, approximately, and to the rows checked, exactly; (n, F) for F weightings
+    of the same rows.
 
     Attributes
     ----------
@@ -79,9 +85,19 @@ class SampledWeights:
 
     @classmethod
     def of(
-        cls, points: Points, weights: Floats, mass: Floats, importance: Floats, *, size: int, seed: int, dtype: Any = None
+        cls,
+        points: Points,
+        weights: Floats,
+        mass: Floats,
+        importance: Floats,
+        *,
+        size: int,
+        seed: int,
+        dtype: Any = None,
     ) -> SampledWeights:
-        """Weights from about ``size`` neighbours; ``importance`` says how much the weight of a row matters, 1 on average."""
+        """Weights from about ``size`` neighbours; ``importance`` says how much the weight of a row matters, 1
+        on average.
+        """
         n, total = mass.size, float(mass.sum())
         w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
         vectors = np.column_stack([mass, mass[:, None] * w])
@@ -103,7 +119,9 @@ class SampledWeights:
         exact_around = points.at_rows(rows, vectors, np.float64 if whole else precision)
         exact = _applied(w[rows], exact_around, total)
         signs = rng.choice([-1.0, 1.0], rows.size)
-        return cls(points, mass, w, around, applied, rows, chance, exact_around, exact, neighbours, precision, signs)
+        return cls(
+            points, mass, w, around, applied, rows, chance, exact_around, exact, neighbours, precision, signs
+        )
 
     @property
     def whole(self) -> bool:
@@ -116,19 +134,27 @@ class SampledWeights:
 
     def sums(self, columns: Floats) -> Floats:
         """``sum c v x`` (q, F) of columns (n, q), corrected."""
-        counted, checked = self.mass[:, None] * self.applied, (self.mass[self.rows] / self.chance)[:, None] * self.gap
+        counted, checked = (
+            self.mass[:, None] * self.applied,
+            (self.mass[self.rows] / self.chance)[:, None] * self.gap,
+        )
         return np.einsum("ij,ib->jb", columns, counted) + np.einsum("ij,ib->jb", columns[self.rows], checked)
 
     def parts(self, columns: Floats) -> Parts:
         """What estimates are made of, for one weighting."""
         v, mass = self.applied[:, 0], self.mass
         reaction, noise = self._reaction(columns)
-        # A row checked stands for others: what its correction might have been is an error of its own, independent of all rows.
+        # A row checked stands for others: what its correction might have been is an error of its own,
+        # independent of all rows.
         drawn = np.zeros(columns.shape)
-        spread = self.signs * np.sqrt(1 - self.chance) / self.chance * (_ROUNDING_TOGETHER if self.whole else 1.0)
+        spread = (
+            self.signs * np.sqrt(1 - self.chance) / self.chance * (_ROUNDING_TOGETHER if self.whole else 1.0)
+        )
         drawn[self.rows] = (spread * self.gap[:, 0])[:, None] * columns[self.rows]
         counted = mass[self.rows] / self.chance
-        squares = np.sum((mass * v) ** 2) + np.sum(counted * mass[self.rows] * (self.exact[:, 0] ** 2 - v[self.rows] ** 2))
+        squares = np.sum((mass * v) ** 2) + np.sum(
+            counted * mass[self.rows] * (self.exact[:, 0] ** 2 - v[self.rows] ** 2)
+        )
         load = float(self.sums(np.ones((v.size, 1)))[0, 0])
         return Parts(
             weight=v,
@@ -145,11 +171,15 @@ class SampledWeights:
     def _isolation(self) -> float:
         own = self.mass * self.weight[:, 0] / np.maximum(self.around[:, 1], _TINY)
         exact = (self.mass * self.weight[:, 0])[self.rows] / np.maximum(self.exact_around[:, 1], _TINY)
-        total = np.sum(self.mass * own) + np.sum(self.mass[self.rows] / self.chance * (exact - own[self.rows]))
+        total = np.sum(self.mass * own) + np.sum(
+            self.mass[self.rows] / self.chance * (exact - own[self.rows])
+        )
         return float(np.clip(total / self.mass[own > 0].sum(), 0.0, 1.0))
 
     def _reaction(self, columns: Floats) -> tuple[Floats, Floats | None]:
-        """How ``sum c v x`` reacts to the count of each row through the weights of the others, and half of what two halves differ by."""
+        """How ``sum c v x`` reacts to the count of each row through the weights of the others, and half of
+        what two halves differ by.
+        """
         q, w = columns.shape[1], self.weight[:, :1]
         own = _pulls(self.mass[:, None] * self.applied * columns, self.around)
         if self.whole:
@@ -157,7 +187,9 @@ class SampledWeights:
         terms = self.mass[self.rows, None] * self.exact * columns[self.rows]
         own[self.rows] = pulling = _pulls(terms, self.exact_around)
         totals, even = self.sums(columns)[:, 0], np.arange(self.rows.size) % 2 == 0
-        halves = [pulling * _calibrated(half * 2 / self.chance, terms, totals)[:, None] for half in (even, ~even)]
+        halves = [
+            pulling * _calibrated(half * 2 / self.chance, terms, totals)[:, None] for half in (even, ~even)
+        ]
         both = self.points.from_rows(self.rows, np.hstack(halves), self.dtype)
         both[self.rows] -= np.hstack(halves)  # a row's pull on itself is known, and the largest of all
         first, second = (_met(part + own, w) for part in (both[:, : 2 * q], both[:, 2 * q :]))
@@ -171,7 +203,9 @@ def _precision(points: Points, weight: Floats) -> Any:
     return np.float32 if points.space.roomy and narrow else np.float64
 
 
-def _draw_neighbours(mass: Floats, weight: Floats, size: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+def _draw_neighbours(
+    mass: Floats, weight: Floats, size: int, rng: np.random.Generator
+) -> tuple[Ints, Floats]:
     total = float(mass.sum())
     chance = neighbour_chance(mass, weight, size, total, float(np.sum(mass * weight)) / total)
     taken = systematic(chance, weight, rng)
@@ -184,7 +218,8 @@ def _applied(weight: Floats, around: Floats, most: float) -> Floats:
 
 
 def _calibrated(weight: Floats, terms: Floats, totals: Floats) -> Floats:
-    """Weights of sampled rows near those given with which the sums of terms (k, q) are the totals (q,) known of all rows.
+    """Weights of sampled rows near those given with which the sums of terms (k, q) are the totals (q,) known
+    of all rows.
 
     At a large bandwidth every row meets the same sums, and their error would be that of the whole influence.
     """
@@ -198,7 +233,12 @@ def _calibrated(weight: Floats, terms: Floats, totals: Floats) -> Floats:
 
 def _pulls(terms: Floats, around: Floats) -> Floats:
     """Terms ``c v x`` over ``G``, then over ``M``."""
-    return np.hstack([safe_ratio(terms, np.maximum(around[:, :1], _TINY)), safe_ratio(terms, np.maximum(around[:, 1:2], _TINY))])
+    return np.hstack(
+        [
+            safe_ratio(terms, np.maximum(around[:, :1], _TINY)),
+            safe_ratio(terms, np.maximum(around[:, 1:2], _TINY)),
+        ]
+    )
 
 
 def _met(pulls: Floats, weight: Floats) -> Floats:

@@ -54,7 +54,10 @@ class StateWIS:
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It says little where most contexts occur once."""
         if circumstances.lone > OWN_CONTEXT:
-            told = f"{circumstances.estimate.name} says little where {circumstances.lone:.0%} of the rows have a context of their own"
+            told = (
+                f"{circumstances.estimate.name} says little where {circumstances.lone:.0%} of the rows have "
+                f"a context of their own"
+            )
             yield Verdict(level="do not trust", reasons=(f"{told}: their weights cancel",))
 
     def estimate(self, sample: WeightedSample) -> Estimate:
@@ -78,7 +81,9 @@ class StateWIS:
 
 
 def state_codes(context: Floats) -> Ints:
-    """A number per distinct row, in order of appearance; hashing bytes is far quicker than sorting wide rows."""
+    """A number per distinct row, in order of appearance; hashing bytes is far quicker than sorting
+    wide rows.
+    """
     plain = np.ascontiguousarray(context + 0.0)  # -0.0 and 0.0 are equal but not the same bytes
     rows = plain.view(f"V{plain.itemsize * plain.shape[1]}").ravel().tolist()
     seen: dict[bytes, int] = {}

@@ -1,9 +1,9 @@
 """Estimators that apply the same weights, and all rewards, from one pass over the pairs of rows.
 
-The local means of Kernel-WIS depend neither on the reward, nor on whether the result is normalised, nor on whether the rewards are
-residuals of a model (doubly robust). With ``c`` the counts, ``v`` the weights applied and ``D`` the reaction of
-:class:`kwis.estimators.ratio.Applied`, linear in its terms, everything follows from ``v``, ``D(c v r)`` for every reward ``r``,
-and ``D(c v)``:
+The local means of Kernel-WIS depend neither on the reward, nor on whether the result is normalised, nor on
+whether the rewards are residuals of a model (doubly robust). With ``c`` the counts, ``v`` the weights applied
+and ``D`` the reaction of :class:`kwis.estimators.ratio.Applied`, linear in its terms, everything follows from
+``v``, ``D(c v r)`` for every reward ``r``, and ``D(c v)``:
 
 - plain: ``J = sum c v r / sum c``, influence ``v r - J + D(c v r)``;
 - normalised: ``N = sum c v r / sum c v``, influence ``(v (r - N) + D(c v r) - N D(c v)) sum c / sum c v``.
@@ -39,7 +39,9 @@ class LocalRule(Rule, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """An estimator and the sample it works on; jobs done together have one family and differ in nothing but rewards."""
+    """An estimator and the sample it works on; jobs done together have one family and differ in nothing but
+    rewards.
+    """
 
     estimator: Any
     sample: WeightedSample
@@ -64,7 +66,9 @@ def mass_of(sample: WeightedSample) -> Floats:
 
 
 def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
-    """Estimates of all jobs, the same as one by one; those of large logs from as many neighbours as their precision needs."""
+    """Estimates of all jobs, the same as one by one; those of large logs from as many neighbours as their
+    precision needs.
+    """
     rule, sample = jobs[0].rule, jobs[0].sample
     columns = _Columns.of(jobs)
     with np.errstate(all="ignore"):
@@ -96,7 +100,9 @@ def _exact_parts(rule: Rule, sample: WeightedSample, columns: Floats) -> Parts:
 
 
 def _estimates(jobs: Sequence[Job], columns: _Columns, parts: Parts) -> list[Estimate]:
-    found = [(job, _estimate(job, j, columns.scales[j], parts)) for job, j in zip(jobs, columns.place, strict=True)]
+    found = [
+        (job, _estimate(job, j, columns.scales[j], parts)) for job, j in zip(jobs, columns.place, strict=True)
+    ]
     return [job.estimator.corrected(job.sample, rest) if job.adds_to_model else rest for job, rest in found]
 
 
@@ -108,14 +114,20 @@ def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
 
     def effect(derivatives: Floats, constant: float) -> Floats:
         """Effect of each row on the value, from those on the sums."""
-        found = (derivatives[:, j] - value * derivatives[:, -1]) * (total / load) if rule.normalised else derivatives[:, j] - constant
+        found = (
+            (derivatives[:, j] - value * derivatives[:, -1]) * (total / load)
+            if rule.normalised
+            else derivatives[:, j] - constant
+        )
         # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
         return np.ldexp(found * (mass * (sample.n / total)), scale)
 
     influence, precision = effect(parts.direct, value), None
     if parts.drawn is not None:
         drawn = effect(parts.drawn, 0.0)
-        precision = Precision(neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n)
+        precision = Precision(
+            neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n
+        )
         if parts.noise is not None:
             influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
         influence += drawn
@@ -142,9 +154,11 @@ def _length(vector: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Columns:
-    """Different rewards as columns, with a column of ones last for the normaliser; the scale of each; the column of each job.
+    """Different rewards as columns, with a column of ones last for the normaliser; the scale of each; the
+    column of each job.
 
-    Rewards are scaled to at most 1 by a power of two, so that products with the largest weights stay in range.
+    Rewards are scaled to at most 1 by a power of two, so that products with the largest weights stay in
+    range.
     """
 
     values: Floats
@@ -192,7 +206,9 @@ def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
 
 
 def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
-    """Values (F,) of all jobs had the rows the weights (n, F) instead: one pass, which is far quicker than one by one."""
+    """Values (F,) of all jobs had the rows the weights (n, F) instead: one pass, which is far quicker than
+    one by one.
+    """
     rule, sample = jobs[0].rule, jobs[0].sample
     mass = mass_of(sample)
     columns = _Columns.of(jobs)
@@ -205,9 +221,13 @@ def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
             applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
             loads = np.einsum("ij,ib->jb", columns.values, mass[:, None] * applied)
         else:
-            loads = sampling.weights(weights, mass, columns.importance, usual_size(sample.n)).sums(columns.values)
+            loads = sampling.weights(weights, mass, columns.importance, usual_size(sample.n)).sums(
+                columns.values
+            )
         found = []
         for job, j in zip(jobs, columns.place, strict=True):
             values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
-            found.append(values + (job.estimator.model_part.estimate(job.sample).value if job.adds_to_model else 0.0))
+            found.append(
+                values + (job.estimator.model_part.estimate(job.sample).value if job.adds_to_model else 0.0)
+            )
         return found

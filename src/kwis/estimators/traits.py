@@ -1,22 +1,28 @@
 """What an estimator may say about itself beside its ``name``, and what is assumed of one that says nothing.
 
-An estimator needs ``name`` and ``estimate(sample)``. Every function here reads one optional member of the same name:
+An estimator needs ``name`` and ``estimate(sample)``. Every function here reads one optional member of the
+same name:
 
 - ``aliases``: other names of it in the field, by which it can be asked for;
 - ``sentence``: what it is, for the glossary of the report;
 - ``caveats(circumstances)``: verdicts that speak against its estimate;
-- ``settings``: what tells it apart from another estimator of the same name (by default the fields of a dataclass);
+- ``settings``: what tells it apart from another estimator of the same name (by default the fields of a
+  dataclass);
 - ``normalised``: a weighted mean of the rewards, which cannot leave their range;
 - ``mostly_within_rewards``: not bound to the range of the rewards, but seldom outside of it;
-- ``normalised_over``: which rows share a normaliser, as far as the recommendation asks (``NEIGHBOURS`` or ``ALL_ROWS``);
+- ``normalised_over``: which rows share a normaliser, as far as the recommendation asks (``NEIGHBOURS`` or
+  ``ALL_ROWS``);
 - ``mean_of_terms``: the mean of weight times reward, which bounds for independent terms apply to;
 - ``needs_predictions``: works on a :class:`kwis.PredictedSample` only;
-- ``weighting``: the estimator that weights what is left of the rewards, in one that adds it to a model's predictions;
+- ``weighting``: the estimator that weights what is left of the rewards, in one that adds it to a model's
+  predictions;
 - ``family``: equal for estimators that apply the same weights and can be worked out together
   (:mod:`kwis.estimators.together`);
 - ``without_bandwidth()``: the same with one normaliser for all rows;
-- ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does not say it itself;
-- ``statistics``: what a log too large for memory is read for (``SUMS``, ``STATES``, ``PAIRS``); None if it needs all rows.
+- ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does
+  not say it itself;
+- ``statistics``: what a log too large for memory is read for (``SUMS``, ``STATES``, ``PAIRS``); None if it
+  needs all rows.
 """
 
 from __future__ import annotations
@@ -52,7 +58,10 @@ class Circumstances:
     def undivided(self) -> Iterable[Verdict]:
         """The caveat of estimators that do not divide by the mean weight."""
         if self.mean_p_value < MEAN_P_VALUE:
-            yield careful(f"{self.estimate.name} does not divide by the mean weight, which is {self.mean_weight:.3g} instead of 1")
+            yield careful(
+                f"{self.estimate.name} does not divide by the mean weight, which is {self.mean_weight:.3g} "
+                f"instead of 1"
+            )
 
 
 def careful(reason: str) -> Verdict:
@@ -74,7 +83,11 @@ def caveats(estimator: Any, circumstances: Circumstances) -> Iterable[Verdict]:
 def settings(estimator: Any) -> Mapping[str, Any]:
     if hasattr(estimator, "settings"):
         return dict(estimator.settings)
-    return {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)} if _is_record(estimator) else {}
+    return (
+        {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)}
+        if _is_record(estimator)
+        else {}
+    )
 
 
 def normalised(estimator: Any) -> bool:

@@ -25,12 +25,14 @@ class TruncatedVIS:
     Parameters
     ----------
     cap
-        A number, or ``"ionides"`` for ``sqrt(n)`` (the paper's CLPD VIS), n the interactions the sample stands for. Its
-        influence values take the cap as given, as n is.
+        A number, or ``"ionides"`` for ``sqrt(n)`` (the paper's CLPD VIS), n the interactions the sample
+        stands for. Its influence values take the cap as given, as n is.
     """
 
     name: ClassVar[str] = "truncated-vis"
-    sentence: ClassVar[str] = "vis with weights cut at the square root of the number of rows, or at the cap that was asked for"
+    sentence: ClassVar[str] = (
+        "vis with weights cut at the square root of the number of rows, or at the cap that was asked for"
+    )
     normalised: ClassVar[bool] = False
 
     cap: float | str = "ionides"

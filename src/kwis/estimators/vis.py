@@ -20,7 +20,9 @@ class VIS:
 
     name: ClassVar[str] = "vis"
     aliases: ClassVar[tuple[str, ...]] = ("ips", "ipw")
-    sentence: ClassVar[str] = "mean of reward times weight; unbiased with right propensities, and the most variable"
+    sentence: ClassVar[str] = (
+        "mean of reward times weight; unbiased with right propensities, and the most variable"
+    )
     normalised: ClassVar[bool] = False
     mean_of_terms: ClassVar[bool] = True
     statistics: ClassVar[str] = SUMS

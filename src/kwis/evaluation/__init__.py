@@ -1,7 +1,7 @@
 """From a log and target policies to an answer: estimates, comparisons, diagnostics and a recommendation.
 
-``evaluate`` is the one orchestration function; ``records`` and ``answer`` are what it returns; ``recommend`` is the rule that
-picks one estimate per target.
+``evaluate`` is the one orchestration function; ``records`` and ``answer`` are what it returns; ``recommend``
+is the rule that picks one estimate per target.
 """
 
 from kwis.result.evaluation import Evaluation

@@ -20,7 +20,11 @@ FEW_ROWS = 30
 
 def few_rows(n: int) -> str | None:
     """What to say about a log that is too small for large-sample intervals; None if it is not."""
-    return f"the log has only {n} rows, too few for intervals that rest on large samples" if n < FEW_ROWS else None
+    return (
+        f"the log has only {n} rows, too few for intervals that rest on large samples"
+        if n < FEW_ROWS
+        else None
+    )
 
 
 def notes_of(
@@ -48,9 +52,14 @@ def notes_of(
 
 
 def _left_out(ready: Ready, roster: Roster) -> Iterable[str]:
-    unknown = [target.name for target in ready.targets if roster.all_that_apply and target.distribution is None]
+    unknown = [
+        target.name for target in ready.targets if roster.all_that_apply and target.distribution is None
+    ]
     if unknown:
-        yield f"no direct method or doubly robust estimate of {', '.join(unknown)}: they need its probability of every action"
+        yield (
+            f"no direct method or doubly robust estimate of {', '.join(unknown)}: they need its probability "
+            f"of every action"
+        )
 
 
 def _size_rules(ready: Ready, roster: Roster, paths: Sequence[Path]) -> Iterable[str]:
@@ -65,18 +74,27 @@ def _precision(measured: Sequence[Measured]) -> Iterable[str]:
     """How far the approximation may have moved each estimate at most, in words."""
     known = [(one.estimate, one.estimate.precision) for one in measured if one.estimate.precision is not None]
     if known:
-        estimate, worst = max(known, key=lambda both: both[1].error / both[0].std_error if both[0].std_error > 0 else 0.0)
+        estimate, worst = max(
+            known, key=lambda both: both[1].error / both[0].std_error if both[0].std_error > 0 else 0.0
+        )
         everyone = worst.neighbours == estimate.n
-        source = "all pairs in single precision" if everyone else f"{worst.neighbours:,} sampled neighbours of the {estimate.n:,} rows"
+        source = (
+            "all pairs in single precision"
+            if everyone
+            else f"{worst.neighbours:,} sampled neighbours of the {estimate.n:,} rows"
+        )
         reach, share = 1.96 * worst.error, worst.error / estimate.std_error if estimate.std_error > 0 else 0.0
         size = "less than 0.1" if share < 0.001 else f"{100 * share:.1f}"
         yield (
-            f"Kernel-WIS is from {source}: {estimate.name} is within {reach:.1g} of the value from all pairs, an error of "
+            f"Kernel-WIS is from {source}: {estimate.name} is within {reach:.1g} of the value from all "
+            f"pairs, an error of "
             f"{size} % of its standard error, which includes it; exact=True computes all pairs"
         )
 
 
-def settings_of(ready: Ready, roster: Roster, intervals: Intervals, measured: Sequence[Measured], paths: Sequence[Path]) -> Settings:
+def settings_of(
+    ready: Ready, roster: Roster, intervals: Intervals, measured: Sequence[Measured], paths: Sequence[Path]
+) -> Settings:
     """Everything that makes the same evaluation again."""
     log = ready.log
     kernels = {target.name: kernel_of(measured, target.name) for target in ready.targets}

@@ -1,32 +1,44 @@
-"""What speaks against one estimator, or against every estimate of a reward, beyond what the diagnostics say about its target.
+"""What speaks against one estimator, or against every estimate of a reward, beyond what the diagnostics say
+about its target.
 
-=======================================  =============  ==============================================
-estimator                                verdict        when
-=======================================  =============  ==============================================
-``vis``, ``truncated-vis``,              with care      the mean weight is not 1 (p below 1 %): they do
-``doubly-robust``                                       not divide by it
-``state-wis``, ``normalised-state-wis``  do not trust   over half of the rows have a context of their own:
-                                                        their weights cancel, whatever the target
-``kernel-wis``                           with care      its weights average 2 % or more away from 1, by
-                                                        which it is off even if every reward is the same
-``direct-method``                        with care      always: its interval takes the model for the truth
-all of a reward                          with care      its model explains over 98 % of the held-out variance:
-                                                        the context may know what came after the action
-..                                       with care      its mean changed over time (p below 0.1 %) and the actions
-                                                        did not
-..                                       do not trust   all are the same
-..                                       with care      rows that share a value of a column, or a context, agree in
-                                                        actions or in rewards (:mod:`kwis.evaluation.sharing`)
-..                                       do not trust   ... and that more than doubles variances
-all of a target and a reward             with care      the rewards that differ from the usual one, weighted, are worth
-                                                        fewer than 60 equal ones
-..                                       do not trust   fewer than 30; or than 10 if they are all the same, such as 1
-..                                       with care,     the target seems to have learnt from these very rows
-                                         do not trust   (:mod:`kwis.checks.training`)
-..                                       with care      it is a fitted model, and nobody said that other rows were used
-everything                               with care      propensities come from a model, as somebody said
-..                                       with care      rows are copies of others (:mod:`kwis.data.copies`)
-=======================================  =============  ==============================================
+=======================================  =======================  ==========================================
+estimator                                verdict                  when
+=======================================  =======================  ==========================================
+``vis``, ``truncated-vis``,              with care                the mean weight is not 1 (p below 1 %):
+                                                                  they do
+``doubly-robust``                                                 not divide by it
+``state-wis``, ``normalised-state-wis``  do not trust             over half of the rows have a context of
+                                                                  their own: their weights cancel, whatever
+                                                                  the target
+``kernel-wis``                           with care                its weights average 2 % or more away from
+                                                                  1, by which it is off even if every reward
+                                                                  is the same
+``direct-method``                        with care                always: its interval takes the model for
+                                                                  the truth
+all of a reward                          with care                its model explains over 98 % of the
+                                                                  held-out variance: the context may know
+                                                                  what came after the action
+..                                       with care                its mean changed over time (p below 0.1 %)
+                                                                  and the actions did not
+..                                       do not trust             all are the same
+..                                       with care                rows that share a value of a column, or a
+                                                                  context, agree in actions or in rewards
+                                                                  (:mod:`kwis.evaluation.sharing`)
+..                                       do not trust             ... and that more than doubles variances
+all of a target and a reward             with care                the rewards that differ from the usual
+                                                                  one, weighted, are worth fewer than 60
+                                                                  equal ones
+..                                       do not trust             fewer than 30; or than 10 if they are all
+                                                                  the same, such as 1
+..                                       with care, do not trust  the target seems to have learnt from these
+                                                                  very rows (:mod:`kwis.checks.training`)
+..                                       with care                it is a fitted model, and nobody said that
+                                                                  other rows were used
+everything                               with care                propensities come from a model, as
+                                                                  somebody said
+..                                       with care                rows are copies of others
+                                                                  (:mod:`kwis.data.copies`)
+=======================================  =======================  ==========================================
 
 Scans know those of single estimators, of training and of the source of propensities.
 """
@@ -82,7 +94,8 @@ def verdicts_of(
     rewards
         What speaks against every estimate of a reward, see :func:`about_rewards`.
     pairs
-        What speaks against every estimate of a target and a reward: see :func:`about_training` and :func:`rare`.
+        What speaks against every estimate of a target and a reward: see :func:`about_training` and
+        :func:`rare`.
     """
     found = []
     for one in measured:
@@ -91,8 +104,12 @@ def verdicts_of(
     return found
 
 
-def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingCheck]) -> dict[tuple[str, str], Verdict]:
-    """Whether targets have learnt from the rows that evaluate them: what the check says, or else what has to be asked."""
+def about_training(
+    targets: Sequence[TargetPolicy], checks: Sequence[TrainingCheck]
+) -> dict[tuple[str, str], Verdict]:
+    """Whether targets have learnt from the rows that evaluate them: what the check says, or else what has to
+    be asked.
+    """
     by_name = {target.name: target for target in targets}
     found = {}
     for one in checks:
@@ -105,7 +122,9 @@ def about_training(targets: Sequence[TargetPolicy], checks: Sequence[TrainingChe
     return found
 
 
-def about_rewards(log: LoggedBandit, explained: Mapping[str, float], changes: Sequence[Drift | None]) -> dict[str, tuple[Verdict, ...]]:
+def about_rewards(
+    log: LoggedBandit, explained: Mapping[str, float], changes: Sequence[Drift | None]
+) -> dict[str, tuple[Verdict, ...]]:
     """What speaks against every estimate of a reward, by reward.
 
     Parameters
@@ -137,10 +156,12 @@ def same(reward: Floats) -> Iterable[Verdict]:
 
 
 def rare(sample: WeightedSample) -> Iterable[Verdict]:
-    """Few rewards that make the difference: conversions, or amounts of which one counts as much as many others.
+    """Few rewards that make the difference: conversions, or amounts of which one counts as much as many
+    others.
 
-    Where one reward is the usual one, such as 0, the others decide. Weighted, they are worth ``(sum w d)^2 / sum (w d)^2`` equal ones,
-    ``d`` their distance from the usual one. Of amounts that vary a log may have missed the largest, and its intervals cannot know that.
+    Where one reward is the usual one, such as 0, the others decide. Weighted, they are worth ``(sum w d)^2 /
+    sum (w d)^2`` equal ones, ``d`` their distance from the usual one. Of amounts that vary a log may have
+    missed the largest, and its intervals cannot know that.
     """
     values, counts = np.unique(sample.reward, return_counts=True)
     if values.size < 2 or counts.max() < USUAL * sample.n:
@@ -151,9 +172,14 @@ def rare(sample: WeightedSample) -> Iterable[Verdict]:
     worth, limits = effective_size(loads), FEW_EQUAL_OTHERS if values.size == 2 else FEW_OTHERS
     missed = sum(worth < limit for limit in limits)
     if missed:
-        others = "" if values.size == 2 else f", as a few large ones may outweigh the {sample.n - counts.max():,} there are"
+        others = (
+            ""
+            if values.size == 2
+            else f", as a few large ones may outweigh the {sample.n - counts.max():,} there are"
+        )
         reason = (
-            f"rewards other than {usual:g} are worth only {worth:.0f} equal ones after weighting, fewer than {limits[missed - 1]}{others}"
+            f"rewards other than {usual:g} are worth only {worth:.0f} equal ones after weighting, fewer than "
+            f"{limits[missed - 1]}{others}"
         )
         yield Verdict(level="with care" if missed == 1 else "do not trust", reasons=(reason,))
 
@@ -163,7 +189,10 @@ def _history(change: Drift | None) -> Iterable[Verdict]:
     if change is None or change.by != "time":
         return
     if change.reward_p_value < CHANGED and not change.action_p_value < CHANGED:
-        yield careful(f"mean {change.reward_name} changed over time (p < {CHANGED:g}), and this is an average over the log's history")
+        yield careful(
+            f"mean {change.reward_name} changed over time (p < {CHANGED:g}), and this is an average over the "
+            f"log's history"
+        )
 
 
 def _copies(log: LoggedBandit) -> Iterable[Verdict]:
@@ -173,11 +202,15 @@ def _copies(log: LoggedBandit) -> Iterable[Verdict]:
 
 def _caveats(one: Measured, weights: WeightDiagnostics, lone: float) -> Iterable[Verdict]:
     """What the estimator says against its own estimate."""
-    seen = Circumstances(estimate=one.estimate, mean_weight=weights.mean, mean_p_value=weights.p_value, lone=lone)
+    seen = Circumstances(
+        estimate=one.estimate, mean_weight=weights.mean, mean_p_value=weights.p_value, lone=lone
+    )
     return traits.caveats(one.asked, seen)
 
 
 def _leaks(explained: float) -> Iterable[Verdict]:
     if explained > MOST_EXPLAINED:
         told = f"the reward model explains {explained:.0%} of the held-out variance"
-        yield careful(f"{told}: is something decided after the action, such as another outcome, part of the context?")
+        yield careful(
+            f"{told}: is something decided after the action, such as another outcome, part of the context?"
+        )

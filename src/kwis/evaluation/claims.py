@@ -1,9 +1,10 @@
 """What is said about differences: everything that an answer says together holds together.
 
-With one target a claim ("better than the logging policy") follows the interval of its difference. With several, the answer makes many
-claims at once: every target against the logging policy, and every pair in the ranking. All of them follow one family of comparisons,
-the ranking's, which has every pair of policies, the logging policy among them: over equal policies any claim is false in as many
-logs as ``1 - level`` says, and no two sentences contradict each other. Each reward has a family of its own.
+With one target a claim ("better than the logging policy") follows the interval of its difference. With
+several, the answer makes many claims at once: every target against the logging policy, and every pair in the
+ranking. All of them follow one family of comparisons, the ranking's, which has every pair of policies, the
+logging policy among them: over equal policies any claim is false in as many logs as ``1 - level`` says, and
+no two sentences contradict each other. Each reward has a family of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from kwis.result.records import LOGGING_POLICY, Change, Ranking, every_policy
 from kwis.results import Interval
 
 
-def judged_together(changes: Iterable[Change], rankings: Sequence[Ranking], policies: int) -> tuple[Change, ...]:
+def judged_together(
+    changes: Iterable[Change], rankings: Sequence[Ranking], policies: int
+) -> tuple[Change, ...]:
     """The changes, with claims that hold for all policies together.
 
-    Recommended differences to the logging policy have the simultaneous interval of the ranking. Those by other estimators keep theirs,
-    which holds for all policies by the same estimator.
+    Recommended differences to the logging policy have the simultaneous interval of the ranking. Those by
+    other estimators keep theirs, which holds for all policies by the same estimator.
     """
     joint = {
         (difference.reward, *sorted((difference.target, difference.baseline))): difference
@@ -31,13 +34,20 @@ def judged_together(changes: Iterable[Change], rankings: Sequence[Ranking], poli
         made = replace(change, policies=policies)
         pair = joint.get((change.reward, *sorted((change.target, change.baseline))))
         if policies > 1 and change.recommended and pair is not None:
-            made = replace(made, simultaneous=pair.simultaneous if pair.target == change.target else _turned(pair.simultaneous))
+            made = replace(
+                made,
+                simultaneous=pair.simultaneous
+                if pair.target == change.target
+                else _turned(pair.simultaneous),
+            )
         found.append(made)
     return tuple(found)
 
 
 def stretched(interval: Interval, like: Change) -> Interval:
-    """An interval of the same target as widely stretched as the claim of another, so that what is said of both holds together."""
+    """An interval of the same target as widely stretched as the claim of another, so that what is said of
+    both holds together.
+    """
     own, claim = like.interval, like.claim
     below, above = own.value - own.low, own.high - own.value
     low = (claim.value - claim.low) / below if below > 0 else 1.0
@@ -54,7 +64,10 @@ def family_note(level: float, targets: Sequence[str], rewards: Sequence[str]) ->
     if len(targets) > 1:
         each = ", each reward by itself" if len(rewards) > 1 else ""
         every = f"{every_policy(len(targets))} and the {LOGGING_POLICY} together"
-        yield f"what is said of differences holds for {every}, at {level:.0%}{each}; intervals of values hold one by one"
+        yield (
+            f"what is said of differences holds for {every}, at {level:.0%}{each}; intervals of values hold "
+            f"one by one"
+        )
 
 
 def _turned(interval: Interval) -> Interval:

@@ -16,10 +16,14 @@ Picks = Mapping[tuple[str, str], str]
 """From target and reward to the name of the recommended estimator."""
 
 
-def changes_of(measured: Sequence[Measured], logging: Mapping[str, Measured], picks: Picks, intervals: Intervals) -> tuple[Change, ...]:
-    """Each target against the logging policy by every estimator, then each pair of targets by the estimators both have.
+def changes_of(
+    measured: Sequence[Measured], logging: Mapping[str, Measured], picks: Picks, intervals: Intervals
+) -> tuple[Change, ...]:
+    """Each target against the logging policy by every estimator, then each pair of targets by the estimators
+    both have.
 
-    Comparisons that hold at once are those of one reward and one estimator: all targets with the logging policy, or all pairs.
+    Comparisons that hold at once are those of one reward and one estimator: all targets with the logging
+    policy, or all pairs.
     """
     found: list[Change] = []
     groups = _grouped(measured)
@@ -43,11 +47,18 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
         return []
     influences = [influence_between(a, b) for a, b in pairs]
     known = [influence for influence in influences if influence is not None]
-    critical = critical_value(known, pairs[0][0].sample.group, intervals.level, intervals.seed) if known else 0.0
-    return [change(a, b, picks, intervals, influence, critical) for (a, b), influence in zip(pairs, influences, strict=True)]
+    critical = (
+        critical_value(known, pairs[0][0].sample.group, intervals.level, intervals.seed) if known else 0.0
+    )
+    return [
+        change(a, b, picks, intervals, influence, critical)
+        for (a, b), influence in zip(pairs, influences, strict=True)
+    ]
 
 
-def change(a: Measured, b: Measured, picks: Picks, intervals: Intervals, influence: Floats | None, critical: float) -> Change:
+def change(
+    a: Measured, b: Measured, picks: Picks, intervals: Intervals, influence: Floats | None, critical: float
+) -> Change:
     """Value of ``a`` minus value of ``b``."""
     interval = intervals.between(a, b)
     names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
@@ -69,23 +80,35 @@ def _recommended(one: Measured, picks: Picks) -> bool:
 
 
 def rankings_of(
-    entries: Sequence[Measured], logging: Mapping[str, Measured], rows: Sequence[Row], picks: Picks, intervals: Intervals
+    entries: Sequence[Measured],
+    logging: Mapping[str, Measured],
+    rows: Sequence[Row],
+    picks: Picks,
+    intervals: Intervals,
 ) -> tuple[Ranking, ...]:
     """One ranking per reward, of the recommended estimates (``entries``) and the logging policy."""
     recommended = {(row.target, row.reward): row for row in rows if row.recommended}
     found = []
     for reward, baseline in logging.items():
         policies = [baseline, *(one for one in entries if one.reward == reward)]
-        found.append(_ranking(policies, {one.target: recommended[one.target, reward] for one in policies}, picks, intervals))
+        found.append(
+            _ranking(
+                policies, {one.target: recommended[one.target, reward] for one in policies}, picks, intervals
+            )
+        )
     return tuple(found)
 
 
-def _ranking(policies: Sequence[Measured], rows: Mapping[str, Row], picks: Picks, intervals: Intervals) -> Ranking:
+def _ranking(
+    policies: Sequence[Measured], rows: Mapping[str, Row], picks: Picks, intervals: Intervals
+) -> Ranking:
     """Policies from best to worst, with the places that chance leaves open."""
     order = np.argsort([-one.estimate.value for one in policies], kind="stable")
     best_first = [policies[i] for i in order]
     differences = compared(list(itertools.combinations(best_first, 2)), picks, intervals)
-    worse: dict[str, set[str]] = {one.target: set() for one in best_first}  # those that each is surely better than
+    worse: dict[str, set[str]] = {
+        one.target: set() for one in best_first
+    }  # those that each is surely better than
     for difference in differences:
         if difference.simultaneous.low > 0:
             worse[difference.target].add(difference.baseline)
@@ -117,7 +140,9 @@ def _sentences(places: Sequence[Place], worse: Mapping[str, set[str]], level: fl
     for name in names:
         if name not in first:
             better = [other for other in names if name in worse[other]]
-            tied = [other for other in names if other != name and other not in better and other not in worse[name]]
+            tied = [
+                other for other in names if other != name and other not in better and other not in worse[name]
+            ]
             open_with = f", not told apart from {_and(tied)}" if tied else ""
             yield f"{name} is worse than {_and(better)}{open_with}"
 

@@ -1,4 +1,6 @@
-"""Every policy by every estimator on the same rows and the same resamples, so that any two can be compared."""
+"""Every policy by every estimator on the same rows and the same resamples, so that any two can be
+compared.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,16 @@ class Reweighted:
     refits: tuple[WeightedSample, ...]
 
     def take(self, rows: Ints) -> Reweighted:
-        return Reweighted(given=self.given.take(rows), refits=tuple(sample.take(rows) for sample in self.refits))
+        return Reweighted(
+            given=self.given.take(rows), refits=tuple(sample.take(rows) for sample in self.refits)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Policy:
-    """A policy to be estimated: one sample per reward, the same but for the reward; ``reweighted`` where a model made the propensities."""
+    """A policy to be estimated: one sample per reward, the same but for the reward; ``reweighted`` where a
+    model made the propensities.
+    """
 
     name: str
     samples: tuple[WeightedSample, ...]
@@ -62,12 +68,14 @@ class Measured:
     Attributes
     ----------
     estimator
-        With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its bandwidth was selected.
+        With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its
+        bandwidth was selected.
     resampled
-        ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not drawn.
+        ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not
+        drawn.
     reweighted, given, refitted
-        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with each refit of the model that
-        made the propensities; None where they are those of the log.
+        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with
+        each refit of the model that made the propensities; None where they are those of the log.
     """
 
     target: str
@@ -83,21 +91,37 @@ class Measured:
 
 
 def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str]) -> list[Measured]:
-    """The logging policy itself, one entry per reward: the mean of the logged rewards, whatever the estimator."""
+    """The logging policy itself, one entry per reward: the mean of the logged rewards, whatever the
+    estimator.
+    """
     found = []
     for sample, reward in zip(log_sample, rewards, strict=True):
         estimate = replace(WIS().estimate(sample), name="mean of the log")
-        found.append(Measured(target=LOGGING_POLICY, reward=reward, estimator=WIS(), asked=WIS(), sample=sample, estimate=estimate))
+        found.append(
+            Measured(
+                target=LOGGING_POLICY,
+                reward=reward,
+                estimator=WIS(),
+                asked=WIS(),
+                sample=sample,
+                estimate=estimate,
+            )
+        )
     return found
 
 
-def measure(policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str], subset: Ints | None = None) -> list[Measured]:
+def measure(
+    policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str], subset: Ints | None = None
+) -> list[Measured]:
     """Estimates of one policy, named as the estimators are, in their order and rewards within.
 
     Bandwidths are selected once, on the rows of ``subset``.
     """
     if not policy.samples[0].weight.any():
-        raise UnsupportedError(f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in every row")
+        raise UnsupportedError(
+            f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in "
+            f"every row"
+        )
     chosen: dict[Any, BandwidthChoice] = {}
     pairs = [(estimator, sample) for estimator in estimators.values() for sample in policy.samples]
     names = [name for name in estimators for _ in policy.samples]
@@ -108,9 +132,13 @@ def measure(policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str
         if family is None:
             done[index] = job.estimator.estimate(job.sample)
         elif index not in done:
-            members = [other for other in range(index, len(jobs)) if traits.family(jobs[other].estimator) == family]
+            members = [
+                other for other in range(index, len(jobs)) if traits.family(jobs[other].estimator) == family
+            ]
             found = estimates_together([jobs[other] for other in members])
-            done.update(zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True))
+            done.update(
+                zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True)
+            )
     return [
         Measured(
             target=policy.name,
@@ -125,15 +153,21 @@ def measure(policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str
     ]
 
 
-def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]) -> Any:
-    """The estimator with its bandwidth selected; ``chosen`` remembers selections, from the family after to the choice."""
+def _held(
+    estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]
+) -> Any:
+    """The estimator with its bandwidth selected; ``chosen`` remembers selections, from the family after to
+    the choice.
+    """
     weighting = traits.weighting(estimator)
     if weighting is not estimator:
         return replace(estimator, weighting=_held(weighting, estimator.residuals(sample), subset, chosen))
     if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
         return estimator
     part = sample if subset is None else sample.take(subset)
-    if not isinstance(estimator, CrossValidated):  # other criteria look at the reward, and choose anew for each
+    if not isinstance(
+        estimator, CrossValidated
+    ):  # other criteria look at the reward, and choose anew for each
         return estimator.held(part)
     asked = traits.family(estimator)
     if asked not in chosen:
@@ -146,12 +180,19 @@ def _held(estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: d
 
 def selection_rows(n: int, seed: int) -> Ints | None:
     """Rows that bandwidths are selected on; None: all."""
-    return None if n <= SELECTION_ROWS else np.sort(np.random.default_rng(seed).choice(n, SELECTION_ROWS, replace=False))
+    return (
+        None
+        if n <= SELECTION_ROWS
+        else np.sort(np.random.default_rng(seed).choice(n, SELECTION_ROWS, replace=False))
+    )
 
 
 def kernel_of(measured: Iterable[Measured], target: str) -> Smoother | None:
     """The first kernel estimator of a target with the bandwidth it used, if one took part."""
-    return next((one.estimator for one in measured if one.target == target and isinstance(one.estimator, Smoother)), None)
+    return next(
+        (one.estimator for one in measured if one.target == target and isinstance(one.estimator, Smoother)),
+        None,
+    )
 
 
 def samples_of(measured: Iterable[Measured]) -> dict[tuple[str, str], WeightedSample]:
@@ -171,7 +212,9 @@ def _bandwidth(family: Any, chosen: dict[Any, BandwidthChoice]) -> dict[str, Any
     """What an estimate says about its bandwidth."""
     if not isinstance(family, Smoother):
         return {}
-    bandwidth = family.bandwidth if np.ndim(family.bandwidth) == 0 else read_only(np.asarray(family.bandwidth))
+    bandwidth = (
+        family.bandwidth if np.ndim(family.bandwidth) == 0 else read_only(np.asarray(family.bandwidth))
+    )
     return {"bandwidth": bandwidth, "choice": chosen.get(family)}
 
 
@@ -182,7 +225,8 @@ def resample(
     seed: int,
     tick: Callable[[int, int], object] | None = None,
 ) -> list[Measured]:
-    """The same with estimates on ``replicates`` resamples for those that are ``wanted``; ``tick`` is told how many are done.
+    """The same with estimates on ``replicates`` resamples for those that are ``wanted``; ``tick`` is told how
+    many are done.
 
     The resamples are those of ``Bootstrap(replicates)`` with ``rng=seed``.
     """
@@ -203,7 +247,10 @@ def resample(
         done += counts.shape[1]
         if tick is not None:
             tick(done, replicates)
-    return [replace(one, resampled=np.concatenate(parts[index])) if index in parts else one for index, one in enumerate(measured)]
+    return [
+        replace(one, resampled=np.concatenate(parts[index])) if index in parts else one
+        for index, one in enumerate(measured)
+    ]
 
 
 def batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) -> list[list[int]]:

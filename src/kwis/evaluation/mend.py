@@ -1,9 +1,10 @@
 """Repair of logged propensities as part of an evaluation: when it is done, and what it changes.
 
 ``auto``
-    Where tests of the propensities fail that need no target, they are repaired if that makes held-out actions more likely at all; where
-    these pass, only if it does so by more than chance (:mod:`kwis.models.propensity.gain`). Otherwise they are used as given. Weights that do
-    not average 1 may be the fault of the target's own probabilities, which no repair of right propensities should hide.
+    Where tests of the propensities fail that need no target, they are repaired if that makes held-out actions
+    more likely at all; where these pass, only if it does so by more than chance
+    (:mod:`kwis.models.propensity.gain`). Otherwise they are used as given. Weights that do not average 1 may
+    be the fault of the target's own probabilities, which no repair of right propensities should hide.
 ``never``
     They are used as given.
 ``always``
@@ -32,7 +33,8 @@ REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairedEstimate:
-    """A recommended estimate with the propensities as given and as repaired; a bandwidth is that of the latter.
+    """A recommended estimate with the propensities as given and as repaired; a bandwidth is that of the
+    latter.
 
     Attributes
     ----------
@@ -86,19 +88,33 @@ class Mended:
 def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, seed: int) -> Mended:
     """Test the logged propensities of a log, and repair them if they need it."""
     report = propensity_report(log, targets)
-    when: Literal["always", "helpful", "convincing"] = "always" if mode == "always" else "helpful" if report.contradicted else "convincing"
+    when: Literal["always", "helpful", "convincing"] = (
+        "always" if mode == "always" else "helpful" if report.contradicted else "convincing"
+    )
     found = repair_propensities(log, when=when, rng=seed)
     made = found.attach(log)
-    after = report if found.kept else _after(propensity_report(made, targets), report, found, log.context_named)
+    after = (
+        report if found.kept else _after(propensity_report(made, targets), report, found, log.context_named)
+    )
     return Mended(log=made, report=after, given=log, given_report=report, found=found)
 
 
-def _after(after: PropensityReport, before: PropensityReport, found: RepairedPropensity, context_named: bool) -> PropensityReport:
-    """Tests of repaired propensities, which are never beyond doubt; least of all if they may have been repaired from an outcome."""
-    reason = f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing that the log does not show"
+def _after(
+    after: PropensityReport, before: PropensityReport, found: RepairedPropensity, context_named: bool
+) -> PropensityReport:
+    """Tests of repaired propensities, which are never beyond doubt; least of all if they may have been
+    repaired from an outcome.
+    """
+    reason = (
+        f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing "
+        f"that the log does not show"
+    )
     doubt = Verdict(level="with care", reasons=(reason,))
     if not context_named:
-        reason = "no context was named, and a column decided after the action makes right propensities look wrong: name the context"
+        reason = (
+            "no context was named, and a column decided after the action makes right propensities look "
+            "wrong: name the context"
+        )
         doubt = combine(doubt, Verdict(level="do not trust", reasons=(reason,)))
     targets = {name: combine(doubt, own) for name, own in after.targets.items()}
     return replace(after, verdict=combine(doubt, after.verdict), targets=targets)

@@ -34,11 +34,18 @@ _FINE_ROWS = 5_000  # up to so many rows the grid has two points per octave, abo
 
 def path_rows(n: int, seed: int) -> Ints | None:
     """Rows that paths are computed on; None: all."""
-    return None if n <= FULL_ROWS else np.sort(np.random.default_rng(seed).choice(n, SUBSET_ROWS, replace=False))
+    return (
+        None if n <= FULL_ROWS else np.sort(np.random.default_rng(seed).choice(n, SUBSET_ROWS, replace=False))
+    )
 
 
 def paths_of(
-    policy: Policy, estimator: Smoother, rewards: Sequence[str], level: float, rows: Ints | None, measured: Sequence[Measured] = ()
+    policy: Policy,
+    estimator: Smoother,
+    rewards: Sequence[str],
+    level: float,
+    rows: Ints | None,
+    measured: Sequence[Measured] = (),
 ) -> list[Path]:
     """One path per reward, with influence intervals; the error of a repair is not in them.
 
@@ -55,9 +62,14 @@ def paths_of(
     if not samples[0].weight.any():
         return []
     chosen = float(estimator.bandwidth)
-    grid = bandwidth_grid(typical_distance(Geometry.of(samples[0].context, samples[0].categorical)), chosen, samples[0].n)
+    grid = bandwidth_grid(
+        typical_distance(Geometry.of(samples[0].context, samples[0].categorical)), chosen, samples[0].n
+    )
     known = {one.reward: one.estimate for one in measured if rows is None and _same(one, policy, estimator)}
-    found = [_along(sample, grid, estimator, known.get(reward)) for sample, reward in zip(samples, rewards, strict=True)]
+    found = [
+        _along(sample, grid, estimator, known.get(reward))
+        for sample, reward in zip(samples, rewards, strict=True)
+    ]
     reach = NormalDist().inv_cdf((1 + level) / 2)
     return [
         Path(
@@ -78,11 +90,18 @@ def paths_of(
 def _same(one: Measured, policy: Policy, estimator: Smoother) -> bool:
     """Whether this is the normalised form of the estimator, for the policy."""
     family, plain = traits.family(estimator), not traits.needs_predictions(one.estimator)
-    same = family is not None and plain and traits.normalised(one.estimator) and traits.family(one.estimator) == family
+    same = (
+        family is not None
+        and plain
+        and traits.normalised(one.estimator)
+        and traits.family(one.estimator) == family
+    )
     return same and one.target == policy.name
 
 
-def _along(sample: WeightedSample, grid: Floats, estimator: Smoother, known: Estimate | None) -> tuple[Floats, Floats]:
+def _along(
+    sample: WeightedSample, grid: Floats, estimator: Smoother, known: Estimate | None
+) -> tuple[Floats, Floats]:
     """Estimates and standard errors along the grid; ``known`` is that at the bandwidth of the estimator."""
     at = {0.0: StateWIS(normalised=True).estimate(sample), math.inf: WIS().estimate(sample)}
     at |= {} if known is None else {float(estimator.bandwidth): known}
@@ -94,13 +113,17 @@ def _along(sample: WeightedSample, grid: Floats, estimator: Smoother, known: Est
 
 
 def _inside(sample: WeightedSample, bandwidths: Floats, kernel: Kernel) -> tuple[Floats, Floats]:
-    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.estimators.together` for all of them at once."""
+    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.estimators.together` for
+    all of them at once.
+    """
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     scale = int(np.frexp(np.abs(sample.reward).max())[1])  # products with rewards of at most 1 stay in range
     reward, w = np.ldexp(sample.reward, -scale), balanced(sample.weight, float(mass.sum()))
 
     def sums(first: Floats, second: Floats) -> Floats:
-        found = kernel_products_along(sample.context, bandwidths, kernel, sample.categorical, np.stack([first, second], axis=2))
+        found = kernel_products_along(
+            sample.context, bandwidths, kernel, sample.categorical, np.stack([first, second], axis=2)
+        )
         return np.moveaxis(found, 2, 0)
 
     with np.errstate(all="ignore"):

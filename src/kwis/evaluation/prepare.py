@@ -1,4 +1,6 @@
-"""From a log and whatever the user calls a target to clean policies with weights: the door of everything here."""
+"""From a log and whatever the user calls a target to clean policies with weights: the door of everything
+here.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +47,24 @@ class Ready:
     mended: Mended | None = None
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
-        """The log weighted for a target, once per reward; with the predictions of each reward, if there are any."""
+        """The log weighted for a target, once per reward; with the predictions of each reward, if there are
+        any.
+        """
         samples = _samples(self.log, target, predictions)
-        learnt = self.mended.found.refits if self.mended is not None else None if self.estimated is None else self.estimated.refits
+        learnt = (
+            self.mended.found.refits
+            if self.mended is not None
+            else None
+            if self.estimated is None
+            else self.estimated.refits
+        )
         if learnt is None or not learnt.shape[1]:
             return Policy(name=target.name, samples=samples)
         given = _samples(self.as_given().log, target, predictions)
         refits = [_samples(replace(self.log, propensity=column), target, predictions) for column in learnt.T]
-        others = (Reweighted(given=one, refits=tuple(parts)) for one, *parts in zip(given, *refits, strict=True))
+        others = (
+            Reweighted(given=one, refits=tuple(parts)) for one, *parts in zip(given, *refits, strict=True)
+        )
         return Policy(name=target.name, samples=samples, reweighted=tuple(others))
 
     def repaired(self, mode: RepairMode) -> Ready:
@@ -66,7 +78,11 @@ class Ready:
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""
-        return propensity_report(self.log, self.targets, self.estimated) if self.mended is None else self.mended.report
+        return (
+            propensity_report(self.log, self.targets, self.estimated)
+            if self.mended is None
+            else self.mended.report
+        )
 
     def as_given(self) -> Ready:
         """The same with the propensities as they were before any repair."""
@@ -88,7 +104,9 @@ class Ready:
         )
 
 
-def _samples(log: LoggedBandit, target: TargetPolicy, predictions: Sequence[PredictedRewards]) -> tuple[WeightedSample, ...]:
+def _samples(
+    log: LoggedBandit, target: TargetPolicy, predictions: Sequence[PredictedRewards]
+) -> tuple[WeightedSample, ...]:
     samples = tuple(weigh(log, target, j) for j in range(len(log.reward_names)))
     if not predictions:
         return samples
@@ -96,14 +114,19 @@ def _samples(log: LoggedBandit, target: TargetPolicy, predictions: Sequence[Pred
 
 
 def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng: Seed = 0) -> Ready:
-    """Resolve the targets, keep their columns out of the context, and estimate propensities where there are none."""
+    """Resolve the targets, keep their columns out of the context, and estimate propensities where there are
+    none.
+    """
     if not isinstance(log, LoggedBandit):
         raise InputError(f"`log` must be what kwis.read_log returns, got {type(log).__name__}")
     seed = seed_of(rng)
     targets = resolve_targets(log, target)
     names = [policy.name for policy in targets]
     if LOGGING_POLICY in names:
-        raise InputError(f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is compared with")
+        raise InputError(
+            f"`target` must not be called {LOGGING_POLICY!r}, the name of the policy that every target is "
+            f"compared with"
+        )
     log = log.without_context(column for policy in targets for column in policy.columns)
     log = with_shared_draws_grouped(with_copies_grouped(log))
     log = replace(log, notes=(*log.notes, *questions(log)))

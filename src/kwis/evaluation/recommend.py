@@ -1,22 +1,26 @@
 """Which estimate to use: the rule, all of it.
 
-It looks at diagnostics and estimated standard errors alone, never at how the estimates turned out, so that nobody can shop for the
-answer.
+It looks at diagnostics and estimated standard errors alone, never at how the estimates turned out, so that
+nobody can shop for the answer.
 
-1. Repair comes first (:mod:`kwis.evaluation.mend`): it takes away most of the error of wrong propensities, as far as the logged actions
-   show it. What is left is met by weights normalised around each context, which undoes errors that neighbours share:
-   ``normalised-kernel-wis``. With right propensities this costs nothing, as long as rows have neighbours (and as long as rows count
-   alike: on a thinned log the bandwidth has to be worth it, :mod:`kwis.evaluation.thinned`). A row that has none divides its
-   weight by itself, and the estimate becomes what was logged: if the rows make up more than 30 % of the weight around them, on average
-   (``Estimate.isolation``), or if that is not known, as in a scan, the choice is ``wis``, with one normaliser for all.
+1. Repair comes first (:mod:`kwis.evaluation.mend`): it takes away most of the error of wrong propensities, as
+   far as the logged actions show it. What is left is met by weights normalised around each context, which
+   undoes errors that neighbours share: ``normalised-kernel-wis``. With right propensities this costs nothing,
+   as long as rows have neighbours (and as long as rows count alike: on a thinned log the bandwidth has to be
+   worth it, :mod:`kwis.evaluation.thinned`). A row that has none divides its weight by itself, and the
+   estimate becomes what was logged: if the rows make up more than 30 % of the weight around them, on average
+   (``Estimate.isolation``), or if that is not known, as in a scan, the choice is ``wis``, with one normaliser
+   for all.
 2. A reward model takes part where there is one: the weights are spent on what it leaves unexplained,
-   ``doubly-robust-normalised-kernel-wis`` or ``doubly-robust-wis``. It makes up for much of what is wrong with propensities that were
-   estimated or misreported unnoticed, which no standard error shows. Two things speak against it: a larger estimated standard error,
-   and a model that predicts held-out rewards no better than their mean does.
+   ``doubly-robust-normalised-kernel-wis`` or ``doubly-robust-wis``. It makes up for much of what is wrong
+   with propensities that were estimated or misreported unnoticed, which no standard error shows. Two things
+   speak against it: a larger estimated standard error, and a model that predicts held-out rewards no better
+   than their mean does.
 3. Plain forms are never first choice: they are not even right when every reward is the same.
 
-Where the first choice was not computed, the other takes its place; where neither was, the first of ``LAST_RESORT``. The runner-up is the
-first choice had the neighbours been judged the other way; where the two disagree, the recommendation says so.
+Where the first choice was not computed, the other takes its place; where neither was, the first of
+``LAST_RESORT``. The runner-up is the first choice had the neighbours been judged the other way; where the two
+disagree, the recommendation says so.
 
 How the rule does on logs unlike those it was made on is measured by ``python -m tests.statistical.holds``.
 """
@@ -38,12 +42,21 @@ from kwis.result.words import decimals, gain, signed
 from kwis.results import Interval
 
 MOST_ISOLATION = 0.3
-LAST_RESORT = ("normalised-state-wis", "kernel-wis", "doubly-robust", "truncated-vis", "vis", "state-wis", "direct-method")
+LAST_RESORT = (
+    "normalised-state-wis",
+    "kernel-wis",
+    "doubly-robust",
+    "truncated-vis",
+    "vis",
+    "state-wis",
+    "direct-method",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What the rule wants to know of an estimator: which rows share a normaliser, and whether it uses a reward model.
+    """What the rule wants to know of an estimator: which rows share a normaliser, and whether it uses a
+    reward model.
 
     ``place`` is that in ``LAST_RESORT``, after all others if it has none.
     """
@@ -73,7 +86,9 @@ def model_helps(explained: float | None) -> bool:
     return explained is None or explained > 0
 
 
-def recommended(std_errors: Mapping[str, float], *, near: bool, robust: bool = True, roles: Mapping[str, Role] = KNOWN) -> str:
+def recommended(
+    std_errors: Mapping[str, float], *, near: bool, robust: bool = True, roles: Mapping[str, Role] = KNOWN
+) -> str:
     """Name of the estimator to use.
 
     Parameters
@@ -141,7 +156,11 @@ def pick(
     others = {other: error for other, error in std_errors.items() if other != name}
     runner_up = recommended(others, near=not near, robust=robust, roles=roles) if others else None
     doubts = tuple(_doubts(report) if mended is None or mended.found.kept else _repaired_doubts(mended))
-    return Pick(name=name, runner_up=runner_up, why=(*doubts, *_reasons(name, isolation, explained, std_errors, flat, roles)))
+    return Pick(
+        name=name,
+        runner_up=runner_up,
+        why=(*doubts, *_reasons(name, isolation, explained, std_errors, flat, roles)),
+    )
 
 
 def _doubts(report: PropensityReport) -> Iterable[str]:
@@ -164,25 +183,51 @@ def _repaired_doubts(mended: Mended) -> Iterable[str]:
 
 
 def _reasons(
-    name: str, isolation: float | None, explained: float | None, std_errors: Mapping[str, float], flat: bool, roles: Mapping[str, Role]
+    name: str,
+    isolation: float | None,
+    explained: float | None,
+    std_errors: Mapping[str, float],
+    flat: bool,
+    roles: Mapping[str, Role],
 ) -> Iterable[str]:
     role = roles.get(name, _UNKNOWN)
     if role.normalised_over == NEIGHBOURS and flat:
-        yield "weights do not depend on the context, by cross-validation, so one normaliser serves all rows, as in wis"
+        yield (
+            "weights do not depend on the context, by cross-validation, so one normaliser serves all rows, "
+            "as in wis"
+        )
     elif role.normalised_over == NEIGHBOURS and has_neighbours(isolation):
-        yield "weights are normalised around each context, which undoes errors that neighbouring contexts share"
+        yield (
+            "weights are normalised around each context, which undoes errors that neighbouring contexts share"
+        )
     elif role.normalised_over == ALL_ROWS and isolation is not None:
-        yield f"rows make up {isolation:.0%} of the weight around them: too few neighbours, so one normaliser serves all rows"
-    elif role.normalised_over == ALL_ROWS and any(roles.get(other, _UNKNOWN).normalised_over == NEIGHBOURS for other in std_errors):
+        yield (
+            f"rows make up {isolation:.0%} of the weight around them: too few neighbours, so one normaliser "
+            f"serves all rows"
+        )
+    elif role.normalised_over == ALL_ROWS and any(
+        roles.get(other, _UNKNOWN).normalised_over == NEIGHBOURS for other in std_errors
+    ):
         yield "one normaliser serves all rows, since it is not known whether rows have neighbours"
     else:
         yield "the best suited of the estimators that were asked for"
-    other = _first(std_errors, roles, Role(role.normalised_over, not role.modelled)) if role.normalised_over is not None else None
+    other = (
+        _first(std_errors, roles, Role(role.normalised_over, not role.modelled))
+        if role.normalised_over is not None
+        else None
+    )
     if role.modelled and explained is not None:
-        told = "only what the reward model leaves unexplained is weighted, which makes up for some errors of propensities"
+        told = (
+            "only what the reward model leaves unexplained is weighted, which makes up for some errors of "
+            "propensities"
+        )
         yield f"{told}{_saving(std_errors, name, other)}"
     elif not role.modelled and other is not None and explained is not None:
-        fault = "predicts held-out rewards no better than their mean" if not model_helps(explained) else "makes the standard error larger"
+        fault = (
+            "predicts held-out rewards no better than their mean"
+            if not model_helps(explained)
+            else "makes the standard error larger"
+        )
         yield f"the reward model {fault}, so it takes no part"
 
 
@@ -200,8 +245,8 @@ def _saving(std_errors: Mapping[str, float], name: str, plain: str | None) -> st
 def disagreement(first: Change, second: Change, gap: Interval) -> str | None:
     """Where the estimate picked and the runner-up disagree, how; None where they do not.
 
-    They do if they would decide differently, or if they differ by more than chance explains and by enough to matter: half the reach of
-    the interval or more.
+    They do if they would decide differently, or if they differ by more than chance explains and by enough to
+    matter: half the reach of the interval or more.
 
     Parameters
     ----------

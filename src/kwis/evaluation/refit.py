@@ -1,4 +1,6 @@
-"""What estimates would be with other propensities: as given, and as estimated or repaired without one part of the log or another."""
+"""What estimates would be with other propensities: as given, and as estimated or repaired without one part of
+the log or another.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from kwis.typing import Floats
 
 
 def refitted(measured: Iterable[Measured]) -> list[Measured]:
-    """The same with values under each of these weights, where a model made the propensities; a family of estimators takes one pass."""
+    """The same with values under each of these weights, where a model made the propensities; a family of
+    estimators takes one pass.
+    """
     found = list(measured)
     for batch in batches(found, lambda one: one.reweighted is not None):
         for index, values in zip(batch, _values([found[index] for index in batch]), strict=True):
@@ -28,4 +32,7 @@ def _values(members: list[Measured]) -> list[Floats]:
     samples = (members[0].reweighted.given, *members[0].reweighted.refits)
     if traits.family(members[0].estimator) is None:
         return [np.array([members[0].estimator.estimate(sample).value for sample in samples])]
-    return reweighted_together([Job(one.estimator, one.sample) for one in members], np.stack([sample.weight for sample in samples], axis=1))
+    return reweighted_together(
+        [Job(one.estimator, one.sample) for one in members],
+        np.stack([sample.weight for sample in samples], axis=1),
+    )

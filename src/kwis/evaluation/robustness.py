@@ -1,8 +1,9 @@
 """How wrong the propensities would have to be before a claim of the answer falls.
 
-If the odds of every logged action may be off by a factor gamma either way, WIS moves by at most ``shift(gamma)`` (:mod:`sensitivity
-<kwis.evaluation.sensitivity>`). A claim follows its interval; it falls at the smallest gamma whose shift takes the end next to 0 there.
-The recommended estimate is taken to move as far as WIS does.
+If the odds of every logged action may be off by a factor gamma either way, WIS moves by at most
+``shift(gamma)`` (:mod:`sensitivity <kwis.evaluation.sensitivity>`). A claim follows its interval; it falls at
+the smallest gamma whose shift takes the end next to 0 there. The recommended estimate is taken to move as far
+as WIS does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Robustness:
     Attributes
     ----------
     factor
-        The smallest that does; 1 where the target is not told apart from the logging policy anyway, infinite where none does.
+        The smallest that does; 1 where the target is not told apart from the logging policy anyway, infinite
+        where none does.
     words
         The same in a sentence about what is said, without a subject.
     """
@@ -36,8 +38,12 @@ class Robustness:
     words: str
 
 
-def robustness_of(log: LoggedBandit, targets: Sequence[TargetPolicy], found: Iterable[Recommendation]) -> tuple[Robustness, ...]:
-    """One for every recommendation; ``log`` has the propensities that estimates used, or is a random part of such a log."""
+def robustness_of(
+    log: LoggedBandit, targets: Sequence[TargetPolicy], found: Iterable[Recommendation]
+) -> tuple[Robustness, ...]:
+    """One for every recommendation; ``log`` has the propensities that estimates used, or is a random part of
+    such a log.
+    """
     by_name: Mapping[str, TargetPolicy] = {target.name: target for target in targets}
     return tuple(_robustness(log, by_name[one.target], one) for one in found)
 

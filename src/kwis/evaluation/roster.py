@@ -21,9 +21,11 @@ class Roster:
     Attributes
     ----------
     by_name
-        Estimators by the name they have in this evaluation: their own, and their settings where several share it.
+        Estimators by the name they have in this evaluation: their own, and their settings where several share
+        it.
     all_that_apply
-        Whether estimators that cannot be had for a target are left out; those the user named are refused instead.
+        Whether estimators that cannot be had for a target are left out; those the user named are refused
+        instead.
     """
 
     by_name: Mapping[str, Any]
@@ -31,9 +33,11 @@ class Roster:
 
     @classmethod
     def of(cls, asked: Any, seed: int, exact: bool | None = None) -> Roster:
-        """Estimators from names or aliases, ready-made estimators or a mixture; None: all of them, plain and normalised.
+        """Estimators from names or aliases, ready-made estimators or a mixture; None: all of them, plain and
+        normalised.
 
-        ``exact`` says whether Kernel-WIS is from all pairs of rows, where an estimator does not say it itself.
+        ``exact`` says whether Kernel-WIS is from all pairs of rows, where an estimator does not say it
+        itself.
         """
         known = {name: traits.with_exact(estimator, exact) for name, estimator in by_name(seed).items()}
         if asked is None:
@@ -68,7 +72,9 @@ class Roster:
 
 
 def _told_apart(estimators: Sequence[Any]) -> list[str]:
-    """The name of each; where several share one, with the settings that differ between them, ``kernel-wis (h = 0.5)``."""
+    """The name of each; where several share one, with the settings that differ between them, ``kernel-wis (h
+    = 0.5)``.
+    """
     names = []
     for estimator in estimators:
         alike = [traits.settings(other) for other in estimators if other.name == estimator.name]
@@ -89,7 +95,10 @@ def _estimator(entry: Any, known: dict[str, Any]) -> Any:
             raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}{hint}")
         return known[entry]
     if isinstance(entry, type) and hasattr(entry, "estimate"):
-        raise InputError(f"`estimators` must be names or estimators, got the class {entry.__name__}: did you mean {entry.__name__}()?")
+        raise InputError(
+            f"`estimators` must be names or estimators, got the class {entry.__name__}: did you mean "
+            f"{entry.__name__}()?"
+        )
     if not hasattr(entry, "estimate") or not isinstance(getattr(entry, "name", None), str):
         raise InputError(f"`estimators` must be names or estimators, got {type(entry).__name__}")
     return entry

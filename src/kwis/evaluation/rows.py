@@ -20,7 +20,9 @@ def logging_rows(logging: Mapping[str, Measured], intervals: Intervals) -> list[
     return [_row(one, verdict, True, intervals) for one in logging.values()]
 
 
-def target_rows(measured: Sequence[Measured], verdicts: Sequence[Verdict], chosen: Picks, intervals: Intervals) -> list[Row]:
+def target_rows(
+    measured: Sequence[Measured], verdicts: Sequence[Verdict], chosen: Picks, intervals: Intervals
+) -> list[Row]:
     """Every target by every estimator, with the verdict on each."""
     return [
         _row(one, verdict, chosen[one.target, one.reward] == one.estimate.name, intervals)
@@ -48,7 +50,9 @@ def recommendations_of(
 ) -> tuple[Recommendation, ...]:
     """The estimate picked for every target and reward, beside its runner-up."""
     row_of = {(row.target, row.reward, row.estimator): row for row in rows}
-    change_of = {(one.target, one.reward, one.estimator): one for one in changes if one.baseline == LOGGING_POLICY}
+    change_of = {
+        (one.target, one.reward, one.estimator): one for one in changes if one.baseline == LOGGING_POLICY
+    }
     side_of = {(one.target, one.reward, one.estimate.name): one for one in measured}
     found = []
     for key, made in picks.items():
@@ -56,7 +60,9 @@ def recommendations_of(
         if made.runner_up is not None:
             second = (*key, made.runner_up)
             runner_up = row_of[second]
-            sentence = _disagreement(change_of[first], change_of[second], intervals.between(side_of[first], side_of[second]))
+            sentence = _disagreement(
+                change_of[first], change_of[second], intervals.between(side_of[first], side_of[second])
+            )
         found.append(
             Recommendation(
                 target=key[0],
@@ -72,7 +78,9 @@ def recommendations_of(
 
 
 def _disagreement(first: Change, second: Change, gap: Interval) -> str | None:
-    """Where two estimates of one target disagree; as sure of it as of everything else that is said where there are several targets."""
+    """Where two estimates of one target disagree; as sure of it as of everything else that is said where
+    there are several targets.
+    """
     if first.policies > 1:
         gap, second = stretched(gap, first), replace(second, simultaneous=stretched(second.interval, first))
     return disagreement(first, second, gap)

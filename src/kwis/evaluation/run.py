@@ -11,7 +11,14 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
-from kwis.checks import PropensityReport, TargetDiagnostics, combine, drift, target_diagnostics, training_checks
+from kwis.checks import (
+    PropensityReport,
+    TargetDiagnostics,
+    combine,
+    drift,
+    target_diagnostics,
+    training_checks,
+)
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
 from kwis.errors import InputError, KwisWarning
@@ -72,42 +79,47 @@ def evaluate(
     client: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Estimate what target policies would have brought, compare them with the logging policy, and say whether to trust it.
+    """Estimate what target policies would have brought, compare them with the logging policy, and say whether
+    to trust it.
 
     Parameters
     ----------
     log
-        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that these read, its columns
-        with their usual names. The answer does not depend on which of these it is, up to a size: a scanned log of more than 1,000,000
-        rows is evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
+        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that
+        these read, its columns with their usual names. The answer does not depend on which of these it is, up
+        to a size: a scanned log of more than 1,000,000 rows is evaluated batch by batch, with fewer
+        estimators, as :mod:`kwis.streaming.evaluate` describes.
     target
-        A column, a classifier, a function or an array; a list of them, or a mapping from names of your choice. See
-        :mod:`kwis.policy.target` for what each means.
+        A column, a classifier, a function or an array; a list of them, or a mapping from names of your
+        choice. See :mod:`kwis.policy.target` for what each means.
     estimators
         Names or estimators; None: all that apply.
     interval
-        An interval method for everything: :class:`kwis.StudentInterval` (None means the same), :class:`kwis.Bootstrap`,
-        :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size, :class:`kwis.LogarithmicSmoothing` or
-        :class:`kwis.EmpiricalBernstein`, for the estimator it applies to. A log too large for memory has percentiles of a Poisson bootstrap
-        (None, or a percentile :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
+        An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
+        :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
+        :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
+        to. A log too large for memory has percentiles of a Poisson bootstrap (None, or a percentile
+        :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
     by
-        Columns whose values make segments, each with estimates and differences of its own: one, or a list; a tuple of columns, alone
-        or in the list, stands for their combinations.
+        Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
+        tuple of columns, alone or in the list, stands for their combinations.
     reward_model
-        A regressor for the direct method and doubly robust estimators; None: the better of two. They take part if the target's
-        probability of every action is known.
+        A regressor for the direct method and doubly robust estimators; None: the better of two. They take
+        part if the target's probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
     propensity_source
         ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
-        Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail, ``"never"`` or ``"always"``;
-        see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its propensities.
+        Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail,
+        ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its
+        propensities.
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
     client
-        A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the same without it.
+        A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
+        same without it.
     rng
         A seed, or a generator that one is drawn from: everything random follows from it.
     progress
@@ -125,7 +137,17 @@ def evaluate(
             large = found if said is None else said_of(found, said)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}
-            return evaluate_large(large, target, estimators=estimators, interval=interval, level=level, by=by, rng=rng, **models, **where)
+            return evaluate_large(
+                large,
+                target,
+                estimators=estimators,
+                interval=interval,
+                level=level,
+                by=by,
+                rng=rng,
+                **models,
+                **where,
+            )
         log = found
     if said is not None:
         log = replace(log, propensity_source=said)
@@ -140,7 +162,14 @@ def evaluate(
     with engine():
         steps("checking the propensities")
         ready = ready.repaired(repair)
-        return _Run(ready=ready, roster=roster, reward_model=reward_model, intervals=intervals, splits=splits, steps=steps).evaluation()
+        return _Run(
+            ready=ready,
+            roster=roster,
+            reward_model=reward_model,
+            intervals=intervals,
+            splits=splits,
+            steps=steps,
+        ).evaluation()
 
 
 @dataclass(slots=True)
@@ -175,7 +204,10 @@ class _Run:
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
         predictions = self._predictions()
-        policies = [ready.policy(target, predictions if self.roster.models(target) else ()) for target in ready.targets]
+        policies = [
+            ready.policy(target, predictions if self.roster.models(target) else ())
+            for target in ready.targets
+        ]
         measured, logging = self._measured(policies)
         report = ready.report()
         diagnostics = self._diagnostics(policies, measured, report)
@@ -183,8 +215,12 @@ class _Run:
         chosen = {key: found.name for key, found in picks.items()}
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
-        about = about_rewards(ready.as_given().log, {made.reward: made.explained for made in predictions}, changed)
-        training = training_checks(ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed)
+        about = about_rewards(
+            ready.as_given().log, {made.reward: made.explained for made in predictions}, changed
+        )
+        training = training_checks(
+            ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed
+        )
         learnt = about_training(ready.targets, training)
         verdicts = self._verdicts(measured, diagnostics, about, learnt)
         rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
@@ -224,7 +260,9 @@ class _Run:
         log, seed = self.ready.log, self.ready.seed
         if not any(self.roster.models(target) for target in self.ready.targets):
             return ()
-        return tuple(predict_rewards(log, j, self.reward_model, rng=seed) for j in range(len(log.reward_names)))
+        return tuple(
+            predict_rewards(log, j, self.reward_model, rng=seed) for j in range(len(log.reward_names))
+        )
 
     def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
         ready, rewards = self.ready, self.ready.log.reward_names
@@ -239,7 +277,9 @@ class _Run:
         def tick(done: int, total: int) -> None:
             self.steps.within(f"resampling, {done:,} of {total:,}")
 
-        drawn = resample([*logging, *measured], self.intervals.resampled, self.intervals.replicates, ready.seed, tick)
+        drawn = resample(
+            [*logging, *measured], self.intervals.resampled, self.intervals.replicates, ready.seed, tick
+        )
         return drawn[len(logging) :], {one.reward: one for one in drawn[: len(logging)]}
 
     def _diagnostics(
@@ -271,7 +311,10 @@ class _Run:
     ) -> list[Verdict]:
         targets = {name: found.verdict for name, found in diagnostics.items()}
         weights = {name: found.weights for name, found in diagnostics.items()}
-        pairs = {key: (*([training[key]] if key in training else []), *rare(sample)) for key, sample in samples_of(measured).items()}
+        pairs = {
+            key: (*([training[key]] if key in training else []), *rare(sample))
+            for key, sample in samples_of(measured).items()
+        }
         return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, pairs)
 
     def _picks(
@@ -284,9 +327,19 @@ class _Run:
             if roles[one.estimate.name].normalised_over == NEIGHBOURS:
                 near.setdefault((one.target, one.reward), one.estimate)
         alone = {key: one.isolation for key, one in near.items()}
-        flat = {key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()}
+        flat = {
+            key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()
+        }
         return {
-            key: pick(found, report, alone.get(key), explained.get(key[1]), self.ready.mended, flat=key in flat, roles=roles)
+            key: pick(
+                found,
+                report,
+                alone.get(key),
+                explained.get(key[1]),
+                self.ready.mended,
+                flat=key in flat,
+                roles=roles,
+            )
             for key, found in std_errors_of(measured).items()
         }
 
@@ -296,7 +349,9 @@ class _Run:
         for policy in policies:
             kernel = kernel_of(measured, policy.name)
             if kernel is not None and np.ndim(kernel.bandwidth) == 0:
-                found += paths_of(policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured)
+                found += paths_of(
+                    policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured
+                )
         return tuple(found)
 
 
@@ -305,4 +360,6 @@ def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], 
     about: dict[str, list[Verdict]] = {}
     for (target, _), found in training.items():
         about.setdefault(target, []).append(found)
-    return replace(report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()})
+    return replace(
+        report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()}
+    )

@@ -1,7 +1,8 @@
 """What a verdict rests on: what was checked, and what no log can show.
 
-A cause of both the action and the reward that is not in the context makes every estimate wrong, and nothing in the log betrays it. It is
-ruled out in one case: propensities are the probabilities that a randomiser drew the actions with. Only the user knows, so the answer asks.
+A cause of both the action and the reward that is not in the context makes every estimate wrong, and nothing
+in the log betrays it. It is ruled out in one case: propensities are the probabilities that a randomiser drew
+the actions with. Only the user knows, so the answer asks.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Scope:
         return said if self.question is None else (*said, self.question)
 
 
-def scope_of(log: LoggedBandit, report: PropensityReport, targets: Iterable[TargetDiagnostics], *, drift: bool) -> Scope:
+def scope_of(
+    log: LoggedBandit, report: PropensityReport, targets: Iterable[TargetDiagnostics], *, drift: bool
+) -> Scope:
     """What the verdicts on a log rest on.
 
     Parameters
@@ -60,16 +63,26 @@ def scope_of(log: LoggedBandit, report: PropensityReport, targets: Iterable[Targ
     if drift:
         checked.append("change over time or between loggers")
     if log.propensity_origin == "logged" and log.propensity_source == "randomiser":
-        return Scope(checked=tuple(checked), unchecked="taken from you: that the system drew its actions with these very propensities")
+        return Scope(
+            checked=tuple(checked),
+            unchecked="taken from you: that the system drew its actions with these very propensities",
+        )
     unchecked = f"not checkable: {_HIDDEN}"
     if log.propensity_origin != "logged" or log.propensity_source == "model":
-        return Scope(checked=tuple(checked), unchecked=f"{unchecked}; propensities from a model know nothing of them")
-    question = "say propensity_source='randomiser' if these are the probabilities that the system drew with, 'model' if a model made them"
+        return Scope(
+            checked=tuple(checked), unchecked=f"{unchecked}; propensities from a model know nothing of them"
+        )
+    question = (
+        "say propensity_source='randomiser' if these are the probabilities that the system drew with, "
+        "'model' if a model made them"
+    )
     return Scope(checked=tuple(checked), unchecked=unchecked, question=question)
 
 
 def source_doubt(log: LoggedBandit) -> Iterable[Verdict]:
-    """What it means for every estimate that logged propensities come from a model; estimated ones have a reason of their own."""
+    """What it means for every estimate that logged propensities come from a model; estimated ones have a
+    reason of their own.
+    """
     if log.propensity_origin == "logged" and log.propensity_source == "model":
         reason = f"propensities come from a model, which knows nothing of {_HIDDEN}"
         yield Verdict(level="with care", reasons=(reason,))

@@ -18,7 +18,9 @@ from kwis.result.records import LOGGING_POLICY, Change, Row, Segment, Segments
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
 
-_MOST_SIMULATED = 50  # beyond, segments times rows would not fit into memory; their errors are independent or nearly so
+_MOST_SIMULATED = (
+    50  # beyond, segments times rows would not fit into memory; their errors are independent or nearly so
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,8 @@ def segments_by(
 ) -> tuple[Segments, ...]:
     """The segments of each split.
 
-    ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a segment, with the
-    bandwidth it had on the whole log.
+    ``entries`` are the recommended estimates of all targets and rewards; each is done again on the rows of a
+    segment, with the bandwidth it had on the whole log.
     """
     among_few = replace(intervals, few_rows=True)
     return tuple(_segments(parts, entries, logging, among_few, known) for parts in splits)
@@ -65,12 +67,16 @@ class _Part:
     logging: Mapping[str, Measured]
 
     @classmethod
-    def of(cls, rows: Ints, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals) -> _Part:
+    def of(
+        cls, rows: Ints, entries: Sequence[Measured], logging: Mapping[str, Measured], intervals: Intervals
+    ) -> _Part:
         seen = [one for one in entries if one.sample.weight[rows].any()]
         here = refitted(_within(one, rows) for one in (*logging.values(), *seen))
         drawn = resample(here, intervals.resampled, intervals.replicates, intervals.seed)
         count = len(logging)
-        return cls(rows=rows, targets=tuple(drawn[count:]), logging={one.reward: one for one in drawn[:count]})
+        return cls(
+            rows=rows, targets=tuple(drawn[count:]), logging={one.reward: one for one in drawn[:count]}
+        )
 
     def influence(self, one: Measured, n: int) -> Floats:
         """Influence of all rows of the log on a difference in this segment: none outside."""
@@ -85,7 +91,13 @@ def _within(one: Measured, rows: Ints) -> Measured:
     sample = one.sample.take(rows)
     estimate = one.estimator.estimate(sample)
     reweighted = None if one.reweighted is None else one.reweighted.take(rows)
-    return replace(one, sample=sample, estimate=replace(estimate, name=one.estimate.name), resampled=None, reweighted=reweighted)
+    return replace(
+        one,
+        sample=sample,
+        estimate=replace(estimate, name=one.estimate.name),
+        resampled=None,
+        reweighted=reweighted,
+    )
 
 
 def _segments(
@@ -118,22 +130,41 @@ def _segments(
 
 def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> float:
     """Over all segments of one target and reward; groups may reach across segments."""
-    same = [(part, other) for part in parts for other in part.targets if (other.target, other.reward) == (one.target, one.reward)]
+    same = [
+        (part, other)
+        for part in parts
+        for other in part.targets
+        if (other.target, other.reward) == (one.target, one.reward)
+    ]
     if len(same) > _MOST_SIMULATED:
         return independent_critical_value(len(same), intervals.level)
     influences = [part.influence(other, one.sample.n) for part, other in same]
-    return critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
+    return (
+        critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
+    )
 
 
 def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
     found = []
     for one in (*part.logging.values(), *part.targets):
         own = one.target == LOGGING_POLICY
-        others = (known.report.verdict_on(one.target), *known.rewards[one.reward], *same(one.sample.reward), *rare(one.sample))
+        others = (
+            known.report.verdict_on(one.target),
+            *known.rewards[one.reward],
+            *same(one.sample.reward),
+            *rare(one.sample),
+        )
         weights = weight_diagnostics(one.sample, bounded=one.target in known.bounded)
         level = Verdict(level="trust") if own else combine(verdict(weights), *others)
         interval = intervals.of(one)
-        row = Row(target=one.target, reward=one.reward, estimate=one.estimate, interval=interval, verdict=level, recommended=True)
+        row = Row(
+            target=one.target,
+            reward=one.reward,
+            estimate=one.estimate,
+            interval=interval,
+            verdict=level,
+            recommended=True,
+        )
         found.append(row)
     return found
 
@@ -142,6 +173,8 @@ def _changes(part: _Part, critical: Mapping[tuple[str, str], float], intervals: 
     found = []
     for one in part.targets:
         baseline = part.logging[one.reward]
-        made = change(one, baseline, {}, intervals, influence_between(one, baseline), critical[one.target, one.reward])
+        made = change(
+            one, baseline, {}, intervals, influence_between(one, baseline), critical[one.target, one.reward]
+        )
         found.append(replace(made, recommended=True))
     return found

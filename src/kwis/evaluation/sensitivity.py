@@ -1,9 +1,10 @@
 """How wrong propensities may be before the decision turns.
 
-If the true odds of every logged action are within a factor gamma of those logged, ``1/p`` lies between ``1 + (1/p - 1) / gamma`` and
-``1 + (1/p - 1) gamma``, and each weight in the same interval times the target's probability (the marginal model of Tan, 2006). Over
-all weights in these boxes ``sum w r / sum w`` is largest where the rows with the highest rewards have their largest weight and the
-others their smallest; so the extremes are found by sorting and trying every threshold.
+If the true odds of every logged action are within a factor gamma of those logged, ``1/p`` lies between ``1 +
+(1/p - 1) / gamma`` and ``1 + (1/p - 1) gamma``, and each weight in the same interval times the target's
+probability (the marginal model of Tan, 2006). Over all weights in these boxes ``sum w r / sum w`` is largest
+where the rows with the highest rewards have their largest weight and the others their smallest; so the
+extremes are found by sorting and trying every threshold.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def sensitivity(
     repair: RepairMode = "auto",
     rng: Seed = 0,
 ) -> tuple[Sensitivity, ...]:
-    """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target and reward.
+    """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target
+    and reward.
 
     Parameters
     ----------
@@ -51,7 +53,12 @@ def sensitivity(
     """
     check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma).ravel()
-    if not factors.size or factors.dtype.kind not in "iuf" or not np.isfinite(factors).all() or (factors < 1).any():
+    if (
+        not factors.size
+        or factors.dtype.kind not in "iuf"
+        or not np.isfinite(factors).all()
+        or (factors < 1).any()
+    ):
         raise InputError(f"`gamma` must be finite numbers of at least 1, got {gamma!r}")
     factors = factors.astype(np.float64)
     with engine():
@@ -62,7 +69,11 @@ def sensitivity(
     for policy in ready.targets:
         for j, reward in enumerate(ready.log.reward_names):
             box = Box.of(policy.logged, ready.log.propensity, ready.log.reward[:, j], mass)
-            found.append(_sensitivity(box, factors, policy.name, reward, float(np.average(ready.log.reward[:, j], weights=mass))))
+            found.append(
+                _sensitivity(
+                    box, factors, policy.name, reward, float(np.average(ready.log.reward[:, j], weights=mass))
+                )
+            )
     return tuple(found)
 
 
@@ -85,9 +96,11 @@ def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """Weights of one target as the odds allow, rows sorted by reward from high to low; every query takes O(n).
+    """Weights of one target as the odds allow, rows sorted by reward from high to low; every query takes
+    O(n).
 
-    A weight is ``constant + odds``, of which the odds may be off by gamma either way; rows of weight 0 are left out.
+    A weight is ``constant + odds``, of which the odds may be off by gamma either way; rows of weight 0 are
+    left out.
     """
 
     constant: Floats
@@ -100,7 +113,9 @@ class Box:
         order = np.argsort(-reward, kind="stable")
         order = order[logged[order] > 0]
         if not order.size:
-            raise InputError("`target` must sometimes take an action that was logged, got probability 0 in every row")
+            raise InputError(
+                "`target` must sometimes take an action that was logged, got probability 0 in every row"
+            )
         constant = (mass * logged)[order]
         return cls(constant, constant * (1 / propensity[order] - 1), reward[order])
 
@@ -111,14 +126,18 @@ class Box:
 
     def _extreme(self, late: Floats, early: Floats, pick: Any) -> float:
         """Best over thresholds: rows before it have weight ``early``, the others ``late``."""
-        load = np.concatenate([[0.0], np.cumsum(early)]) + np.concatenate([np.cumsum(late[::-1])[::-1], [0.0]])
+        load = np.concatenate([[0.0], np.cumsum(early)]) + np.concatenate(
+            [np.cumsum(late[::-1])[::-1], [0.0]]
+        )
         value = np.concatenate([[0.0], np.cumsum(early * self.reward)])
         value += np.concatenate([np.cumsum((late * self.reward)[::-1])[::-1], [0.0]])
         return float(pick(value / load))
 
     def equal(self, value: float, baseline: float) -> bool:
         """Whether two values of the policy differ by nothing but the rounding of sums."""
-        return math.isclose(value, baseline, rel_tol=_ROUNDING, abs_tol=_ROUNDING * float(np.abs(self.reward).max()))
+        return math.isclose(
+            value, baseline, rel_tol=_ROUNDING, abs_tol=_ROUNDING * float(np.abs(self.reward).max())
+        )
 
     def flip(self, value: float, baseline: float) -> float:
         """Smallest gamma whose range reaches ``baseline``."""
@@ -148,7 +167,10 @@ def _words(target: str, reward: str, value: float, baseline: float, flip: float 
     if flip is None:
         return f"{target} and the logging policy are estimated equal on {reward} ({value:.4g})"
     side = "better" if value > baseline else "worse"
-    said = f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against {baseline:.4g})"
+    said = (
+        f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against "
+        f"{baseline:.4g})"
+    )
     if math.isinf(flip):
         return f"{said}, and no error in the odds of the propensities would turn that"
     return f"{said}; propensities whose odds are wrong by a factor of {flip:.4g} could turn that"

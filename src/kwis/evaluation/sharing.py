@@ -1,22 +1,25 @@
 """Rows that are not independent draws though nobody said so: an undeclared user or session.
 
-Every column that may be an identifier (text or whole numbers, many values, each in several rows) is asked two questions: do the actions
-of rows with the same value agree more than the propensities allow, and do their rewards, less what context and action explain, agree
-more than chance?
+Every column that may be an identifier (text or whole numbers, many values, each in several rows) is asked two
+questions: do the actions of rows with the same value agree more than the propensities allow, and do their
+rewards, less what context and action explain, agree more than chance?
 
-Agreement of one value is ``T = sum over pairs of e_i e_j``, 0 on average for independent rows, with ``e`` what was not to be expected:
-``1{action = k} - p_k`` over the actions, or a reward less its prediction. It is clear where the sum of ``T`` is over 3.5 of its standard
-errors. The design effect, ``1 + sum of T / sum of e^2``, says by how much variances are larger than they seem.
+Agreement of one value is ``T = sum over pairs of e_i e_j``, 0 on average for independent rows, with ``e``
+what was not to be expected: ``1{action = k} - p_k`` over the actions, or a reward less its prediction. It is
+clear where the sum of ``T`` is over 3.5 of its standard errors. The design effect, ``1 + sum of T / sum of
+e^2``, says by how much variances are larger than they seem.
 
-Where only the logged action's propensity is known, a pair has ``1{a_i = a_j} / p_j`` instead, 1 on average for independent rows. Whoever
-stakes a share ``s`` of their wealth on each row having the action of the one before it in turn has ``1 - s + s 1{same} / p`` times as
-much, on average the same: a thousand times as much is clear.
+Where only the logged action's propensity is known, a pair has ``1{a_i = a_j} / p_j`` instead, 1 on average
+for independent rows. Whoever stakes a share ``s`` of their wealth on each row having the action of the one
+before it in turn has ``1 - s + s 1{same} / p`` times as much, on average the same: a thousand times as much
+is clear.
 
-A column that is part of the context may explain rewards without any harm, so its rewards are looked at only if its name says what it is;
-smooth effects of numbers (an age, an hour) are taken off.
+A column that is part of the context may explain rewards without any harm, so its rewards are looked at only
+if its name says what it is; smooth effects of numbers (an age, an hour) are taken off.
 
-Where rows that share a value, or a context, nearly always have one and the same action although others had a chance, they share one draw
-whatever the reason. They are then taken for a group: tests, folds and intervals of independent rows would all be wrong.
+Where rows that share a value, or a context, nearly always have one and the same action although others had a
+chance, they share one draw whatever the reason. They are then taken for a group: tests, folds and intervals
+of independent rows would all be wrong.
 """
 
 from __future__ import annotations
@@ -52,7 +55,9 @@ _NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Whether rows that share a value agree beyond chance, and by what factor variances are larger than they seem."""
+    """Whether rows that share a value agree beyond chance, and by what factor variances are larger than they
+    seem.
+    """
 
     clear: bool
     effect: float
@@ -68,11 +73,16 @@ def questions(log: LoggedBandit) -> tuple[str, ...]:
     if log.group is not None and log.group_origin != COPIES:
         return ()
     named = (name for name, _ in _candidates(log) if sounds_like_a_group(name))
-    return tuple(f"rows share values of `{name}`: if these are one user or session each, name it with group={name!r}" for name in named)
+    return tuple(
+        f"rows share values of `{name}`: if these are one user or session each, name it with group={name!r}"
+        for name in named
+    )
 
 
 def with_shared_draws_grouped(log: LoggedBandit) -> LoggedBandit:
-    """The log with rows that share one draw as groups, and a note on them; as it is where there are none or groups are known."""
+    """The log with rows that share one draw as groups, and a note on them; as it is where there are none or
+    groups are known.
+    """
     if log.group is not None or log.propensity is None:
         return log
     found = {name: _one_draw_each(log, codes) for name, codes in _candidates(log)}
@@ -90,7 +100,9 @@ def with_shared_draws_grouped(log: LoggedBandit) -> LoggedBandit:
 
 
 def _one_draw_each(log: LoggedBandit, codes: Ints) -> float | None:
-    """Design effect of rows that nearly always have the action of those they share a code with, by more than chance; None elsewhere."""
+    """Design effect of rows that nearly always have the action of those they share a code with, by more than
+    chance; None elsewhere.
+    """
     again = np.bincount(codes) > 1
     if again.sum() < _LEAST_LEVELS:
         return None
@@ -105,9 +117,14 @@ def _one_draw_each(log: LoggedBandit, codes: Ints) -> float | None:
 def _shared_in_words(log: LoggedBandit) -> str:
     assert log.group is not None
     name = _group_name(log)
-    told = f"rows with the same {'context' if name is None else f'`{name}`'} nearly always have the same action, though others had a chance"
+    told = (
+        f"rows with the same {'context' if name is None else f'`{name}`'} nearly always have the same "
+        f"action, though others had a chance"
+    )
     taken = f"they are taken as one draw, {np.unique(log.group).size:,} in all"
-    return f"{told}: {taken}; name {'the column that says what they are' if name is None else 'it'} with group="
+    return (
+        f"{told}: {taken}; name {'the column that says what they are' if name is None else 'it'} with group="
+    )
 
 
 def _group_name(log: LoggedBandit) -> str | None:
@@ -117,7 +134,9 @@ def _group_name(log: LoggedBandit) -> str | None:
 
 
 def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
-    """What speaks against taking the rows of a log, or what was taken for its groups, for independent draws."""
+    """What speaks against taking the rows of a log, or what was taken for its groups, for
+    independent draws.
+    """
     if log.group is not None and log.group_origin == SHARED:
         # Of a context it may be a rule just as well, with propensities that say otherwise.
         name = _group_name(log)
@@ -127,9 +146,14 @@ def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
     if log.group is not None and log.group_origin != COPIES:
         return
     if log.group is not None:
-        log = replace(log.take(np.unique(log.group, return_index=True)[1]), group=None)  # copies agree in everything
+        log = replace(
+            log.take(np.unique(log.group, return_index=True)[1]), group=None
+        )  # copies agree in everything
     candidates = list(_candidates(log))
-    agreeing = {name: _action_agreement(log, codes, _some(codes), log.table.column(name)) for name, codes in candidates}
+    agreeing = {
+        name: _action_agreement(log, codes, _some(codes), log.table.column(name))
+        for name, codes in candidates
+    }
     effects = {name: found.effect for name, found in agreeing.items() if found is not None and found.clear}
     if effects:  # one that is nested in another, or only goes with it, agrees less
         name = max(effects, key=effects.__getitem__)
@@ -140,7 +164,10 @@ def shared_draws(log: LoggedBandit, reward: int) -> Iterator[Verdict]:
         if _rewards_matter(log, name, codes):
             rewards = _reward_agreement(log, codes, _some(codes), name, reward)
             if rewards is not None and rewards.clear:
-                told = f"rows with the same `{name}` have {log.reward_names[reward]} alike beyond what context and action explain"
+                told = (
+                    f"rows with the same `{name}` have {log.reward_names[reward]} alike beyond what context "
+                    f"and action explain"
+                )
                 yield _verdict(rewards.effect, told, name)
 
 
@@ -156,7 +183,11 @@ def _candidates(log: LoggedBandit) -> Iterator[tuple[str, Ints]]:
         if name in log.reward_names or not _is_label(column) or _is_time(log, column):
             continue
         codes, levels = column.coded()
-        if len(levels) < _LEAST_LEVELS or {str(level) for level in levels[: len(actions) + 1]} <= actions or (codes < 0).any():
+        if (
+            len(levels) < _LEAST_LEVELS
+            or {str(level) for level in levels[: len(actions) + 1]} <= actions
+            or (codes < 0).any()
+        ):
             continue
         if (np.bincount(codes) > 1).sum() >= _LEAST_LEVELS:
             yield name, codes
@@ -191,7 +222,11 @@ def _some(codes: Ints) -> Ints:
 def _agreement(sums: Floats, own: float) -> Agreement | None:
     """From the agreement of each value and the sum of squares of all rows."""
     total = float(sums.sum())
-    return None if own <= 0 else Agreement(clear=total > CLEAR * float(np.sqrt((sums**2).sum())), effect=1 + total / own)
+    return (
+        None
+        if own <= 0
+        else Agreement(clear=total > CLEAR * float(np.sqrt((sums**2).sum())), effect=1 + total / own)
+    )
 
 
 def _pairs(surprise: Floats, codes: Ints) -> Agreement | None:
@@ -201,7 +236,9 @@ def _pairs(surprise: Floats, codes: Ints) -> Agreement | None:
     return _agreement((totals**2).sum(axis=1) - np.bincount(codes, squares), float(squares.sum()))
 
 
-def _action_agreement(log: LoggedBandit, codes: Ints, rows: Ints, column: Column | None = None) -> Agreement | None:
+def _action_agreement(
+    log: LoggedBandit, codes: Ints, rows: Ints, column: Column | None = None
+) -> Agreement | None:
     if log.propensity is None or log.propensity_origin != "logged":
         return None
     whole = known_distribution(log)
@@ -228,7 +265,9 @@ def _paired(action: Ints, inverse: Floats, codes: Ints) -> Agreement:
 
 def _reward_agreement(log: LoggedBandit, codes: Ints, rows: Ints, name: str, reward: int) -> Agreement | None:
     part = log.take(rows).without_context([name])
-    design = np.hstack([part.features(), np.eye(log.n_actions)[part.action], _smooth(log.table.column(name), rows)])
+    design = np.hstack(
+        [part.features(), np.eye(log.n_actions)[part.action], _smooth(log.table.column(name), rows)]
+    )
     return _pairs(_less(part.reward[:, [reward]], design), np.unique(codes[rows], return_inverse=True)[1])
 
 

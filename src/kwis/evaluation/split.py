@@ -36,8 +36,12 @@ class Split:
 
 
 def splits_by(log: LoggedBandit, by: Any) -> tuple[Split, ...]:
-    """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may also stand alone."""
-    alone = isinstance(by, str) or (isinstance(by, tuple) and by and all(isinstance(name, str) for name in by))
+    """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may
+    also stand alone.
+    """
+    alone = isinstance(by, str) or (
+        isinstance(by, tuple) and by and all(isinstance(name, str) for name in by)
+    )
     wanted = [by] if alone or not isinstance(by, Iterable) else list(by)
     return tuple(split(log, _combination(columns)) for columns in wanted)
 
@@ -50,7 +54,9 @@ def _combination(columns: Any) -> tuple[str, ...]:
 
 
 def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
-    """Rows by the combinations of values of the columns; segments of under 30 rows or a single group are left out."""
+    """Rows by the combinations of values of the columns; segments of under 30 rows or a single group are left
+    out.
+    """
     if not columns:
         raise InputError("`by` must name at least one column, got an empty combination")
     parts = [_levels(log, name) for name in columns]
@@ -61,15 +67,26 @@ def split(log: LoggedBandit, columns: tuple[str, ...]) -> Split:
     kept = np.flatnonzero(sizes >= LEAST_ROWS)
     names = " and ".join(f"`{name}`" for name in columns)
     if not kept.size and not sizes.any():
-        raise InputError(f"`by` must make segments of several groups, and every one by {names} has a single group")
+        raise InputError(
+            f"`by` must make segments of several groups, and every one by {names} has a single group"
+        )
     if not kept.size:
-        raise InputError(f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has {sizes.max()}")
+        raise InputError(
+            f"`by` must make segments of at least {LEAST_ROWS} rows, and the largest by {names} has "
+            f"{sizes.max()}"
+        )
     gone, rows = len(members) - kept.size, sum(part.size for part in members) - int(sizes[kept].sum())
-    what = f"1 segment by {names} with {rows:,} rows has" if gone == 1 else f"{gone:,} segments by {names} with {rows:,} rows have"
+    what = (
+        f"1 segment by {names} with {rows:,} rows has"
+        if gone == 1
+        else f"{gone:,} segments by {names} with {rows:,} rows have"
+    )
     note = f"{what} no estimate: too few rows (under {LEAST_ROWS}) or a single group"
     return Split(
         columns=columns,
-        labels=tuple(tuple(levels[key] for key, (_, levels) in zip(keys[code], parts, strict=True)) for code in kept),
+        labels=tuple(
+            tuple(levels[key] for key, (_, levels) in zip(keys[code], parts, strict=True)) for code in kept
+        ),
         rows=tuple(members[code] for code in kept),
         notes=(note,) if gone else (),
     )
@@ -95,7 +112,9 @@ def _quarters(values: Any, missing: Any) -> tuple[Ints, list[str]]:
     present = np.sort(values[~missing])
     edges = np.unique(present[(np.arange(1, _BINS) * present.size) // _BINS])
     codes = np.full(values.size, -1)
-    codes[~missing] = np.unique(np.searchsorted(edges, values[~missing], side="right"), return_inverse=True)[1]
+    codes[~missing] = np.unique(np.searchsorted(edges, values[~missing], side="right"), return_inverse=True)[
+        1
+    ]
     parts = [values[codes == code] for code in range(int(codes.max()) + 1)]
     return codes, [f"{_short(part.min())} to {_short(part.max())}" for part in parts]
 

@@ -18,7 +18,8 @@ from kwis.typing import Seed
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalBernstein:
-    """Empirical Bernstein interval of Maurer and Pontil (2009) for VIS, two-sided by giving each side half the error.
+    """Empirical Bernstein interval of Maurer and Pontil (2009) for VIS, two-sided by giving each side half
+    the error.
 
     With range R of ``w r``, sample variance V and ``L = log(4 / (1 - level))`` its reach is
     ``sqrt(2 V L / n) + 7 R L / (3 (n - 1))``. It covers at least as often as it says for any n, and is wide.
@@ -35,8 +36,10 @@ class EmpiricalBernstein:
     def __post_init__(self) -> None:
         if self.bound is None:
             raise InputError(
-                "`bound` must be given, a number known beforehand that `weight` times `reward` cannot exceed, got None: the largest "
-                "value in the sample will not do, because rare larger ones that the sample missed are what the interval guards against"
+                "`bound` must be given, a number known beforehand that `weight` times `reward` cannot "
+                "exceed, got None: the largest "
+                "value in the sample will not do, because rare larger ones that the sample missed are what "
+                "the interval guards against"
             )
         limits = np.asarray(self.bound)
         if limits.dtype.kind not in "iuf" or limits.shape not in ((), (2,)) or not np.isfinite(limits).all():
@@ -58,7 +61,13 @@ class EmpiricalBernstein:
         mean, spread = float(terms.mean()), float((terms / unit).std(ddof=1) * unit)
         reach = spread * math.sqrt(2 * log_term / n) + 7 * (high - low) * log_term / (3 * (n - 1))
         # The value lies within the bounds, whatever the sample says.
-        return Interval(low=max(mean - reach, low), high=min(mean + reach, high), level=level, value=mean, method="empirical-bernstein")
+        return Interval(
+            low=max(mean - reach, low),
+            high=min(mean + reach, high),
+            level=level,
+            value=mean,
+            method="empirical-bernstein",
+        )
 
 
 def _bounded_terms(estimator: Any, sample: Any, low: float, high: float) -> Any:
@@ -69,5 +78,8 @@ def _bounded_terms(estimator: Any, sample: Any, low: float, high: float) -> Any:
     outside = (terms < low) | (terms > high)
     if outside.any():
         row = int(np.argmax(outside))
-        raise InputError(f"`bound` must hold for every `weight` times `reward`, got {terms[row]} outside [{low}, {high}] at row {row}")
+        raise InputError(
+            f"`bound` must hold for every `weight` times `reward`, got {terms[row]} outside [{low}, {high}] "
+            f"at row {row}"
+        )
     return terms

@@ -26,8 +26,8 @@ METHODS = ("bca", "percentile", "studentised")
 class Bootstrap:
     """Bootstrap interval: rows (or whole groups) are drawn with replacement and everything is estimated anew.
 
-    Normalisers and kernel averages included, which is what makes the interval of a self-normalised estimate [1, 1] when every
-    reward is 1.
+    Normalisers and kernel averages included, which is what makes the interval of a self-normalised estimate
+    [1, 1] when every reward is 1.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Bootstrap:
     method
         ``"bca"`` (bias-corrected and accelerated), ``"percentile"`` or ``"studentised"``.
     reselect
-        Select the bandwidth of ``KernelWIS("cv")`` on every resample, instead of once on the sample. Slow; the interval then also
-        carries the uncertainty of the selection.
+        Select the bandwidth of ``KernelWIS("cv")`` on every resample, instead of once on the sample. Slow;
+        the interval then also carries the uncertainty of the selection.
     """
 
     replicates: int = 1000
@@ -92,9 +92,18 @@ class Bootstrap:
         else:
             acceleration = endpoints.acceleration_of(draw_sums(estimate.influence, sample.group))
             low, high = endpoints.bca(values, estimate.value, acceleration, level)
-        return Interval(low=low, high=high, level=level, value=estimate.value, method=f"bootstrap-{self.method}", distribution=values)
+        return Interval(
+            low=low,
+            high=high,
+            level=level,
+            value=estimate.value,
+            method=f"bootstrap-{self.method}",
+            distribution=values,
+        )
 
-    def _replicate(self, estimator: Estimator[S], sample: S, rng: np.random.Generator, anew: bool) -> tuple[Floats, Floats]:
+    def _replicate(
+        self, estimator: Estimator[S], sample: S, rng: np.random.Generator, anew: bool
+    ) -> tuple[Floats, Floats]:
         """Values on the resamples, and their standard errors if the method needs them."""
         run, studentised = resamples_by_taking if anew else resamples, self.method == "studentised"
         values, errors = [], []
@@ -103,19 +112,32 @@ class Bootstrap:
             values.append(part.values)
             if studentised:
                 if part.influence is None:
-                    raise UnsupportedError(f"`estimator` must give influence for a studentised interval, got none from {estimator.name}")
+                    raise UnsupportedError(
+                        f"`estimator` must give influence for a studentised interval, got none from "
+                        f"{estimator.name}"
+                    )
                 errors.append(resampled_errors(part.influence, counts, sample.group))
         return _defined(np.concatenate(values), np.concatenate(errors) if errors else np.empty(0))
 
     def _ends(
-        self, estimator: Estimator[S], sample: S, estimate: Estimate, values: Floats, errors: Floats, level: float
+        self,
+        estimator: Estimator[S],
+        sample: S,
+        estimate: Estimate,
+        values: Floats,
+        errors: Floats,
+        level: float,
     ) -> tuple[float, float]:
         if self.method == "percentile":
             return endpoints.percentile(values, level)
         if self.method == "studentised" and estimate.influence is not None:
             std_error = standard_error(estimate.influence, sample.group)
             return endpoints.studentised(values, errors, estimate.value, std_error, level)
-        influence = _jackknife(estimator, sample) if estimate.influence is None else draw_sums(estimate.influence, sample.group)
+        influence = (
+            _jackknife(estimator, sample)
+            if estimate.influence is None
+            else draw_sums(estimate.influence, sample.group)
+        )
         return endpoints.bca(values, estimate.value, endpoints.acceleration_of(influence), level)
 
 
@@ -124,10 +146,13 @@ def _defined(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     missing = np.isnan(values)
     count = int(missing.sum())
     if 2 * count > values.size:
-        raise UnsupportedError(f"`sample` must have an estimate on most of its resamples, got none on {count} of {values.size}")
+        raise UnsupportedError(
+            f"`sample` must have an estimate on most of its resamples, got none on {count} of {values.size}"
+        )
     if count:
         warnings.warn(
-            f"{count} of {values.size} resamples have no estimate, as they hold too few rows of positive weight, and are left out; "
+            f"{count} of {values.size} resamples have no estimate, as they hold too few rows of positive "
+            f"weight, and are left out; "
             "the interval may be too short",
             KwisWarning,
             stacklevel=4,
@@ -147,7 +172,8 @@ def _jackknife(estimator: Estimator[S], sample: S) -> Floats:
     left_out = np.array(values)
     if np.isnan(left_out).any():
         raise UnsupportedError(
-            f"`sample` must have an estimate without any one of its rows for a BCa interval, got none from {estimator.name} without row "
+            f"`sample` must have an estimate without any one of its rows for a BCa interval, got none from "
+            f"{estimator.name} without row "
             f"{int(np.argmax(np.isnan(left_out)))}"
         )
     return left_out.mean() - left_out

@@ -13,7 +13,8 @@ _BATCH_CELLS = 1 << 17  # random row numbers drawn together, small enough to be 
 
 
 def count_chunks(n: int, group: Ints | None, replicates: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Counts ``(n, b)`` of each row in b resamples, until there are ``replicates`` of them; whole groups are drawn.
+    """Counts ``(n, b)`` of each row in b resamples, until there are ``replicates`` of them; whole groups are
+    drawn.
 
     Row numbers are drawn resample by resample, so the counts do not depend on the size of the chunks.
     """
@@ -32,5 +33,7 @@ def _draw(units: int, replicates: int, rng: np.random.Generator) -> Floats:
         batch = min(step, replicates - start)
         picks = rng.integers(units, size=(batch, units))
         picks += units * np.arange(batch)[:, None]
-        counts[:, start : start + batch] = np.bincount(picks.ravel(), minlength=batch * units).reshape(batch, units).T
+        counts[:, start : start + batch] = (
+            np.bincount(picks.ravel(), minlength=batch * units).reshape(batch, units).T
+        )
     return counts

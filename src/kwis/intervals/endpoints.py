@@ -21,7 +21,9 @@ def percentile(values: Floats, level: float) -> tuple[float, float]:
 
 
 def bca(values: Floats, value: float, acceleration: float, level: float) -> tuple[float, float]:
-    """Percentiles moved to correct for bias and for a standard error that changes with the value (Efron 1987)."""
+    """Percentiles moved to correct for bias and for a standard error that changes with the value (Efron
+    1987).
+    """
     bias = bias_correction(values, value)
     tails = [_moved(tail, bias, acceleration) for tail in ((1 - level) / 2, (1 + level) / 2)]
     return _quantiles(values, *tails)
@@ -33,7 +35,8 @@ def bias_correction(values: Floats, value: float) -> float:
     below = np.count_nonzero(values < value - close)
     ties = np.count_nonzero(np.abs(values - value) <= close)
     share = (below + 0.5 * ties) / values.size
-    # All resamples on one side says "at least so far", not infinitely far: half a resample is what B of them can tell.
+    # All resamples on one side says "at least so far", not infinitely far: half a resample is what B of them
+    # can tell.
     least = 0.5 / values.size
     return _NORMAL.inv_cdf(min(max(share, least), 1 - least))
 
@@ -55,7 +58,9 @@ def _moved(tail: float, bias: float, acceleration: float) -> float:
     return _NORMAL.cdf(bias + shifted / slack)
 
 
-def studentised(values: Floats, errors: Floats, value: float, std_error: float, level: float) -> tuple[float, float]:
+def studentised(
+    values: Floats, errors: Floats, value: float, std_error: float, level: float
+) -> tuple[float, float]:
     """Quantiles of ``(value* - value) / std_error*``, scaled back with the standard error of the sample."""
     close = _TIE * max(float(np.abs(values).max()), abs(value))
     gaps = np.where(np.abs(values - value) <= close, 0.0, values - value)
@@ -65,7 +70,8 @@ def studentised(values: Floats, errors: Floats, value: float, std_error: float, 
         low, high = percentile(pivots, level)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise UnsupportedError(
-            f"`sample` must keep spread in its resamples for a studentised interval, got none in {np.count_nonzero(flat)} of {flat.size}"
+            f"`sample` must keep spread in its resamples for a studentised interval, got none in "
+            f"{np.count_nonzero(flat)} of {flat.size}"
         )
     return value - high * std_error, value - low * std_error
 

@@ -36,13 +36,18 @@ class InfluenceInterval:
         check.two_draws(sample.n, sample.group)
         estimate = estimator.estimate(sample)
         if math.isnan(estimate.std_error):
-            raise UnsupportedError(f"`estimator` must give a standard error for an influence interval, got none from {estimator.name}")
+            raise UnsupportedError(
+                f"`estimator` must give a standard error for an influence interval, got none from "
+                f"{estimator.name}"
+            )
         return self._interval(estimate, estimate.std_error, estimator, level)
 
     def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval:
         """The same for an estimate that was made before, by the influence of its rows."""
         if estimate.influence is None:
-            raise UnsupportedError(f"`estimator` must give influence for an influence interval, got none from {estimator.name}")
+            raise UnsupportedError(
+                f"`estimator` must give influence for an influence interval, got none from {estimator.name}"
+            )
         return self._interval(estimate, standard_error(estimate.influence, sample.group), estimator, level)
 
     @property

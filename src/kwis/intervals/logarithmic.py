@@ -23,16 +23,18 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class LogarithmicSmoothing:
-    """Interval for the value from the logarithms of ``1 + l w r``, whose lower end holds for any sample size and any weights.
+    """Interval for the value from the logarithms of ``1 + l w r``, whose lower end holds for any sample size
+    and any weights.
 
-    For gains ``x_i = w_i (r_i - low)`` with mean v, ``prod (1 + l x_i) / (1 + l v)`` has mean 1 for every ``l > 0``, and so has its
-    average over several l. By Markov's inequality it exceeds ``2 / (1 - level)`` with probability ``(1 - level) / 2`` at most: the lower
-    end is the smallest v at which it does not. Losses ``w_i (high - r_i)`` give the upper end in the same way. Unlike empirical
-    Bernstein it needs no bound on the weights, and logarithms tame the large ones (Sakhi et al. 2024; the average over l is the mixture
-    of Waudby-Smith and Ramdas 2024).
+    For gains ``x_i = w_i (r_i - low)`` with mean v, ``prod (1 + l x_i) / (1 + l v)`` has mean 1 for every ``l
+    > 0``, and so has its average over several l. By Markov's inequality it exceeds ``2 / (1 - level)`` with
+    probability ``(1 - level) / 2`` at most: the lower end is the smallest v at which it does not. Losses
+    ``w_i (high - r_i)`` give the upper end in the same way. Unlike empirical Bernstein it needs no bound on
+    the weights, and logarithms tame the large ones (Sakhi et al. 2024; the average over l is the mixture of
+    Waudby-Smith and Ramdas 2024).
 
-    It takes the propensities to be right: the weights then have mean 1. For choosing among m policies take the one with the largest
-    lower end, at level ``1 - (1 - level) / m`` if all are to hold together.
+    It takes the propensities to be right: the weights then have mean 1. For choosing among m policies take
+    the one with the largest lower end, at level ``1 - (1 - level) / m`` if all are to hold together.
 
     Parameters
     ----------
@@ -57,11 +59,15 @@ class LogarithmicSmoothing:
         loss = lower_bound(weight * ((high - reward) / span), log_chance)
         value = VIS().estimate(sample).value if isinstance(sample, WeightedSample) else math.nan
         ends = low + span * min(gain, 1.0), high - span * min(loss, 1.0)
-        return Interval(low=min(ends), high=max(ends), level=level, value=value, method="logarithmic-smoothing")
+        return Interval(
+            low=min(ends), high=max(ends), level=level, value=value, method="logarithmic-smoothing"
+        )
 
 
 def lower_bound(gains: Floats, log_chance: float) -> float:
-    """Number that the mean of what ``gains >= 0`` were drawn from falls short of with probability ``exp(-log_chance)`` at most."""
+    """Number that the mean of what ``gains >= 0`` were drawn from falls short of with probability
+    ``exp(-log_chance)`` at most.
+    """
     gains = np.minimum(gains, 1e300)  # less than was gained keeps the bound, and products stay finite
     logs = np.log1p(np.multiply.outer(_SCALES, gains)).sum(axis=1)
 

@@ -21,13 +21,17 @@ def difference(
 ) -> Interval:
     """Interval for the value on ``sample_a`` minus the value on ``sample_b``.
 
-    The samples hold the same interactions, weighted for two policies. Every resample takes the same rows of both, so what they have
-    in common cancels: the interval is usually far narrower than two separate ones suggest.
+    The samples hold the same interactions, weighted for two policies. Every resample takes the same rows of
+    both, so what they have in common cancels: the interval is usually far narrower than two separate ones
+    suggest.
 
     Parameters
     ----------
     method
-        Any interval method, ``Bootstrap()`` if not given. A bandwidth to be selected is selected on each sample by itself.
+        Any interval method, ``Bootstrap()`` if not given. A bandwidth to be selected is selected on each
+        sample by itself.
     """
     pair = PairedSample(sample_a, sample_b)
-    return (Bootstrap() if method is None else method).interval(Difference(estimator, estimator), pair, level, rng)
+    return (Bootstrap() if method is None else method).interval(
+        Difference(estimator, estimator), pair, level, rng
+    )

@@ -12,16 +12,21 @@ from kwis.typing import Floats, Seed
 class IntervalMethod(Protocol):
     """A confidence interval for what an estimator estimates.
 
-    ``interval`` is all that an evaluation needs. The protocols below are optional: they make use of what was estimated already, or know
-    more. A method may have a ``description`` in words; without one, its class stands for it.
+    ``interval`` is all that an evaluation needs. The protocols below are optional: they make use of what was
+    estimated already, or know more. A method may have a ``description`` in words; without one, its class
+    stands for it.
     """
 
-    def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval: ...
+    def interval(
+        self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0
+    ) -> Interval: ...
 
 
 @runtime_checkable
 class InfluenceMethod(Protocol):
-    """Makes its interval from an estimate and the influence of its rows, and adds the error of a model to it."""
+    """Makes its interval from an estimate and the influence of its rows, and adds the error of a
+    model to it.
+    """
 
     def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval: ...
 

@@ -25,28 +25,34 @@ LONGEST_ARM = 2.5  # of an interval around a value that may lie anywhere, in arm
 
 @dataclass(frozen=True, slots=True)
 class StudentInterval:
-    """Estimate plus and minus a Student quantile times a leave-one-out standard error, on the scale of the rewards' range.
+    """Estimate plus and minus a Student quantile times a leave-one-out standard error, on the scale of the
+    rewards' range.
 
     As quick as the estimate, and it keeps its promise where a normal interval is too short:
 
-    - a heavy row draws the estimate to itself and so hides its own influence ``IF_i``; left out, with the share ``l_i`` it has in the
-      normaliser, it moves the estimate by ``IF_i / (n (1 - l_i))``, which is what the standard error is made of;
-    - the quantile is Student's. Its degrees of freedom are one less than the ``1 / sum l_i^2`` effective rows that the weights leave, or
-      those of the standard error itself where it rests on few rows, as with rare or skewed rewards; see :func:`degrees_of_freedom`;
-    - a value lies within the range of the rewards and its estimate is skewed near the ends, so the interval is made on the scale of
-      ``log((value - low) / (high - value))`` and never leaves the range. A doubly robust estimate may come closer to an end than its
-      error warrants: there no arm is longer than 2.5 times that of a symmetric interval.
+    - a heavy row draws the estimate to itself and so hides its own influence ``IF_i``; left out, with the
+      share ``l_i`` it has in the normaliser, it moves the estimate by ``IF_i / (n (1 - l_i))``, which is what
+      the standard error is made of;
+    - the quantile is Student's. Its degrees of freedom are one less than the ``1 / sum l_i^2`` effective rows
+      that the weights leave, or those of the standard error itself where it rests on few rows, as with rare
+      or skewed rewards; see :func:`degrees_of_freedom`;
+    - a value lies within the range of the rewards and its estimate is skewed near the ends, so the interval
+      is made on the scale of ``log((value - low) / (high - value))`` and never leaves the range. A doubly
+      robust estimate may come closer to an end than its error warrants: there no arm is longer than 2.5 times
+      that of a symmetric interval.
 
     Parameters
     ----------
     bounds
-        Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval is symmetric. It applies to
-        self-normalised and doubly robust estimates inside the range; others, and differences, get a symmetric interval.
+        Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval
+        is symmetric. It applies to self-normalised and doubly robust estimates inside the range; others, and
+        differences, get a symmetric interval.
     bias_aware
-        For normalised kernel estimators, doubly robust ones and differences included, widen by the bias that the bandwidth may have
-        brought: what the estimate differs from the same with WIS by, beyond chance.
+        For normalised kernel estimators, doubly robust ones and differences included, widen by the bias that
+        the bandwidth may have brought: what the estimate differs from the same with WIS by, beyond chance.
     model_error
-        Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see :func:`model_error`.
+        Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see
+        :func:`model_error`.
     """
 
     bounds: Any = "sample"
@@ -101,7 +107,9 @@ class StudentInterval:
         return replace(self, model_error=math.hypot(self.model_error, added))
 
     def p_value_of(self, estimate: Estimate, estimator: Any, sample: Any) -> float:
-        """Two-sided p-value of 0: below ``1 - level`` where the interval without bounds, as of differences, leaves 0 out."""
+        """Two-sided p-value of 0: below ``1 - level`` where the interval without bounds, as of differences,
+        leaves 0 out.
+        """
         error, free = self._error(estimate, estimator, sample)
         bias = self._bias(estimate, estimator, sample)
         return student_p_value(np.array([estimate.value]), error, free, bias)
@@ -109,14 +117,22 @@ class StudentInterval:
     def _error(self, estimate: Estimate, estimator: Any, sample: Any) -> tuple[Floats, Floats]:
         """Standard error and degrees of freedom."""
         if estimate.influence is None:
-            raise UnsupportedError(f"`estimator` must give influence for a Student interval, got none from {estimator.name}")
+            raise UnsupportedError(
+                f"`estimator` must give influence for a Student interval, got none from {estimator.name}"
+            )
         influence = estimate.influence[:, None]
-        leverage = np.full(influence.shape, 1 / sample.n) if estimate.leverage is None else estimate.leverage[:, None]
+        leverage = (
+            np.full(influence.shape, 1 / sample.n)
+            if estimate.leverage is None
+            else estimate.leverage[:, None]
+        )
         free = degrees_of_freedom(influence, leverage, sample.group)
         if math.isfinite(estimate.effective_n):
             free = np.minimum(free, max(estimate.effective_n - 1, 1.0))
         largest = float(np.abs(sample.reward).max()) if isinstance(sample, WeightedSample) else 0.0
-        error = leave_one_out_error(influence, leverage, sample.group, rounding=_ROUNDING * sample.n * largest)
+        error = leave_one_out_error(
+            influence, leverage, sample.group, rounding=_ROUNDING * sample.n * largest
+        )
         return np.hypot(error, self.model_error), free
 
     def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
@@ -138,8 +154,11 @@ class StudentInterval:
         return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
 
 
-def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None = None, *, rounding: float = 0.0) -> Floats:
-    """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in turn.
+def leave_one_out_error(
+    influence: Floats, leverage: Floats, group: Ints | None = None, *, rounding: float = 0.0
+) -> Floats:
+    """Standard errors (T,) of T estimates from influence and leverage (n, T), each row (or group) left out in
+    turn.
 
     A draw that carries everything and has no influence beyond ``rounding`` has none.
     """
@@ -155,11 +174,13 @@ def leave_one_out_error(influence: Floats, leverage: Floats, group: Ints | None 
 
 
 def degrees_of_freedom(influence: Floats, leverage: Floats, group: Ints | None = None) -> Floats:
-    """Degrees of freedom (T,) of the standard errors of T estimates, from influence and leverage (n, T); never less than 1.
+    """Degrees of freedom (T,) of the standard errors of T estimates, from influence and leverage (n, T);
+    never less than 1.
 
-    The smaller of two counts. Leverage: one less than the effective number of rows (or groups) in the normaliser. Influence: the mean
-    of its squares varies as a chi-square of ``2 / (1/m - 1/n)`` degrees of freedom does, ``m`` of :func:`effective_draws` rows out of n
-    (Satterthwaite). For normal influence that is n; for a rare success it is twice the number of successes.
+    The smaller of two counts. Leverage: one less than the effective number of rows (or groups) in the
+    normaliser. Influence: the mean of its squares varies as a chi-square of ``2 / (1/m - 1/n)`` degrees of
+    freedom does, ``m`` of :func:`effective_draws` rows out of n (Satterthwaite). For normal influence that is
+    n; for a rare success it is twice the number of successes.
     """
     shares = draw_sums(leverage, group)
     by_leverage = 1 / np.square(shares).sum(axis=0) - 1
@@ -168,13 +189,17 @@ def degrees_of_freedom(influence: Floats, leverage: Floats, group: Ints | None =
 
 
 def bias_beyond_chance(difference: Floats, influence: Floats, group: Ints | None = None) -> Floats:
-    """Size (T,) of differences beyond what chance explains: ``sqrt(max(d^2 - variance of d, 0))`` with influence (n, T) of d."""
+    """Size (T,) of differences beyond what chance explains: ``sqrt(max(d^2 - variance of d, 0))`` with
+    influence (n, T) of d.
+    """
     error = leave_one_out_error(influence, np.full(influence.shape, 1 / influence.shape[0]), group)
     return np.sqrt(np.maximum(np.abs(difference) - error, 0.0) * (np.abs(difference) + error))
 
 
 def model_error(values: Floats) -> Floats:
-    """Standard error (T,) that a fitted model adds, from the estimates (K, T) with the model fitted without each of K parts of its data."""
+    """Standard error (T,) that a fitted model adds, from the estimates (K, T) with the model fitted without
+    each of K parts of its data.
+    """
     count = values.shape[0]
     return np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=0) * (count - 1) / count)
 
@@ -194,13 +219,13 @@ def student_ends(
     Parameters
     ----------
     bounds
-        Range of the values, which the intervals then respect. Where all rows drawn agree, so that there is no error, they reach as far
-        towards both ends as the chance of having seen nothing else allows.
+        Range of the values, which the intervals then respect. Where all rows drawn agree, so that there is no
+        error, they reach as far towards both ends as the chance of having seen nothing else allows.
     bias
         Largest bias to allow for: the reach covers a normal error with any bias up to it.
     longest_arm
-        How many times as long as in a symmetric interval an arm may be, for values that are not bound to the range: one that lies
-        outside of it has a symmetric interval.
+        How many times as long as in a symmetric interval an arm may be, for values that are not bound to the
+        range: one that lies outside of it has a symmetric interval.
     """
     tail = (1 + level) / 2
     reach = _reach(std_error, freedom, level, bias)
@@ -231,12 +256,16 @@ def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | floa
 
 
 def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Floats | float = 0.0) -> float:
-    """Chance outside the longest interval without bounds that leaves 0 out, of one value; with a bias never below ``1e-12``."""
+    """Chance outside the longest interval without bounds that leaves 0 out, of one value; with a bias never
+    below ``1e-12``.
+    """
     from scipy.special import stdtr
 
     distance = float(np.abs(value)[0])
     if std_error[0] == 0 or not np.any(bias):
-        return float(2 * stdtr(freedom, -distance / std_error)[0]) if std_error[0] > 0 else float(distance == 0)
+        return (
+            float(2 * stdtr(freedom, -distance / std_error)[0]) if std_error[0] > 0 else float(distance == 0)
+        )
     low, high = math.log(_SMALLEST_CHANCE), 0.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -248,7 +277,9 @@ def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Flo
 def _moved(share: Floats, shift: Floats) -> Floats:
     """The share whose log odds are higher by ``shift``."""
     grow = np.exp(-np.abs(shift))
-    return np.where(shift >= 0, share / (share + (1 - share) * grow), share * grow / (share * grow + 1 - share))
+    return np.where(
+        shift >= 0, share / (share + (1 - share) * grow), share * grow / (share * grow + 1 - share)
+    )
 
 
 def _bias_factor(bias: Floats | float, std_error: Floats, level: float) -> Floats:

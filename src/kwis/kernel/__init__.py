@@ -1,10 +1,12 @@
 """The engine: kernel averages over pairs of contexts, exact, in memory that grows with the number of rows.
 
-The functions here are its front door. They pick the plan that suits the data; the caller never has to know which:
+The functions here are its front door. They pick the plan that suits the data; the caller never has to know
+which:
 
 - ``lattice`` when all columns are categorical and their product is small: sweeps over cells, no pairs at all;
 - ``one_hot`` the same for indicators of categorical features and the RBF kernel;
-- ``blocked`` for few rows, for wide data (matrix products) and for every kernel but the RBF: numpy, nothing to compile;
+- ``blocked`` for few rows, for wide data (matrix products) and for every kernel but the RBF: numpy, nothing
+  to compile;
 - ``wide`` for wide data and one bandwidth per feature: ``blocked`` or ``tiles``, as the bandwidths have it;
 - ``tiles`` and ``fused`` otherwise: compiled loops, in float32 to locate a minimum and float64 to finish;
 - ``many`` when many weight vectors share contexts and folds: one matrix product serves them all.
@@ -67,7 +69,9 @@ def uses_compiled_tiles(geometry: Geometry, kernel: Kernel) -> bool:
     return kernel is RBF and geometry.n >= _COMPILED_ROWS and not wide
 
 
-def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats) -> Floats:
+def kernel_products(
+    context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats
+) -> Floats:
     """``K @ vectors`` (n, p) with ``K_ij = k_h(s_i, s_j)``, 1 on the diagonal."""
     geometry = Geometry.of(context, categorical)
     if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))):
@@ -82,21 +86,36 @@ def kernel_products(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categ
     return blocked.kernel_products(geometry.scaled(bandwidth), kernel, vectors)
 
 
-def points_of(context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...]) -> Points | None:
-    """Contexts between which kernel sums go over pairs of rows; None where sums over cells are exact and quicker."""
+def points_of(
+    context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...]
+) -> Points | None:
+    """Contexts between which kernel sums go over pairs of rows; None where sums over cells are exact and
+    quicker.
+    """
     geometry = Geometry.of(context, categorical)
-    if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))) or (kernel is RBF and OneHot.of(geometry, 1) is not None):
+    if LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64))) or (
+        kernel is RBF and OneHot.of(geometry, 1) is not None
+    ):
         return None
     return Points.of(geometry, bandwidth, kernel)
 
 
 def one_pass_per_bandwidth(geometry: Geometry, kernel: Kernel) -> bool:
-    """Whether products at several bandwidths have nothing to share but the contexts, as everywhere but in the compiled tiles."""
+    """Whether products at several bandwidths have nothing to share but the contexts, as everywhere but in the
+    compiled tiles.
+    """
     lattice = LatticeCV.fits(geometry, Folds.of(np.zeros(geometry.n, dtype=np.int64)))
     return lattice or not uses_compiled_tiles(geometry, kernel) or OneHot.of(geometry, 1) is not None
 
 
-def kernel_means(at: Floats, context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], weight: Floats) -> Floats:
+def kernel_means(
+    at: Floats,
+    context: Floats,
+    bandwidth: Bandwidth,
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    weight: Floats,
+) -> Floats:
     """Kernel average of ``weight`` over ``context`` around each row of ``at``."""
     both = Geometry.of(np.concatenate([context, at]), categorical)
     points = both.scaled(bandwidth)

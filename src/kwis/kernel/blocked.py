@@ -1,7 +1,7 @@
 """Kernel sums in plain numpy, block by block: any kernel, no compilation.
 
-Serves small samples, wide data (its distances and gradients are matrix products) and every kernel but the RBF. Memory is
-bounded by the block size, whatever the number of rows.
+Serves small samples, wide data (its distances and gradients are matrix products) and every kernel but the
+RBF. Memory is bounded by the block size, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.kernel.geometry import EXPANSION_ERROR, Geometry, Scaled, expands, log_kernel, mismatches, squared_distances
+from kwis.kernel.geometry import (
+    EXPANSION_ERROR,
+    Geometry,
+    Scaled,
+    expands,
+    log_kernel,
+    mismatches,
+    squared_distances,
+)
 from kwis.kernel.held_out import Folds, Score
 from kwis.kernel.profiles import RBF, Kernel
 from kwis.runtime.threads import each_block, row_blocks
@@ -24,7 +32,9 @@ def _rows_per_block(columns: int) -> int:
 
 
 def kernel_products(points: Scaled, kernel: Kernel, vectors: Floats) -> Floats:
-    """``K @ vectors`` with ``K`` the kernel between all rows; ``K`` is 1 on its diagonal, so sums never vanish."""
+    """``K @ vectors`` with ``K`` the kernel between all rows; ``K`` is 1 on its diagonal, so sums never
+    vanish.
+    """
     n = points.codes.shape[0]
 
     def block(rows: slice) -> Floats:
@@ -69,7 +79,9 @@ def _distance(a: Scaled, b: Scaled, q: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BlockedCV:
-    """Held-out predictions and their error, for any kernel; distances are matrix products where these are off by at most ``error``."""
+    """Held-out predictions and their error, for any kernel; distances are matrix products where these are off
+    by at most ``error``.
+    """
 
     geometry: Geometry
     folds: Folds
@@ -97,7 +109,9 @@ class BlockedCV:
             pull = k  # reused: d score / d log k_ij
             pull *= weight[rest] - predicted[:, None]
             pull *= (np.where(isolated, 0.0, -2 * residual * share) / total)[:, None]
-            slope = (self._feature_slopes if per_feature else self._shared_slope)(here, there, q, pull, nearest)
+            slope = (self._feature_slopes if per_feature else self._shared_slope)(
+                here, there, q, pull, nearest
+            )
             return Score(float(share @ residual**2), slope, int(isolated.sum()))
 
         return Score.total(each_block(block, self.folds.blocks(_rows_per_block(self.geometry.n))))
@@ -143,7 +157,9 @@ class BlockedCV:
         slopes = np.empty(self.geometry.d)
         for column, penalty in enumerate(here.penalty):
             differs = here.codes[:, column, None] != there.codes[None, :, column]
-            slopes[self.geometry.categorical_columns[column]] = 2 * penalty * _total(pull, differs.astype(np.float64), nearest)
+            slopes[self.geometry.categorical_columns[column]] = (
+                2 * penalty * _total(pull, differs.astype(np.float64), nearest)
+            )
         if self.kernel is RBF and expands(here.numeric, there.numeric, self.error):
             slopes[self.geometry.numeric_columns] = _weighted_squares(pull, here.numeric, there.numeric)
             return slopes
@@ -156,9 +172,11 @@ class BlockedCV:
 
 
 def _total(pull: Floats, elasticity: Floats, nearest: Ints) -> float:
-    """``sum_ij pull_ij elasticity_ij``, with each row's elasticities counted from that of its nearest neighbour.
+    """``sum_ij pull_ij elasticity_ij``, with each row's elasticities counted from that of its nearest
+    neighbour.
 
-    ``pull`` sums to 0 along rows, so this changes nothing but rounding: neighbours that are alike cancel, however large their elasticity.
+    ``pull`` sums to 0 along rows, so this changes nothing but rounding: neighbours that are alike cancel,
+    however large their elasticity.
     """
     elasticity -= np.take_along_axis(elasticity, nearest[:, None], axis=1)
     return float(np.einsum("ij,ij->", pull, elasticity))
@@ -166,4 +184,6 @@ def _total(pull: Floats, elasticity: Floats, nearest: Ints) -> float:
 
 def _weighted_squares(pull: Floats, a: Floats, b: Floats) -> Floats:
     """``sum_ij pull_ij (a_il - b_jl)^2`` for every column ``l``, by matrix products."""
-    return np.asarray(pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b))
+    return np.asarray(
+        pull.sum(axis=1) @ a**2 + pull.sum(axis=0) @ b**2 - 2 * np.einsum("il,il->l", a, pull @ b)
+    )

@@ -12,7 +12,11 @@ from kwis.kernel.geometry import Geometry, Scaled, log_kernel
 from kwis.kernel.profiles import RBF, Kernel
 from kwis.typing import Bandwidth, Floats
 
-_TILE, _GROUP, _SPARE = 256, 4, 16  # as in the compiled code; places after each feature keep strides off powers of two
+_TILE, _GROUP, _SPARE = (
+    256,
+    4,
+    16,
+)  # as in the compiled code; places after each feature keep strides off powers of two
 _UNIT = math.sqrt(math.log2(math.e) / 2)  # exp(-q/2) = 2**-(q log2(e) / 2)
 _FAR = {np.dtype(np.float64): 1e295, np.dtype(np.float32): 1e35}
 _SMALLEST_SHARE = 1e-140  # of a column's span, for its bandwidth: below, squares overflow
@@ -22,7 +26,8 @@ _CELLS = 1 << 19  # of kernel in flight where nothing is compiled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """Units of distance: bandwidths of the columns of the context, and the kernel; small, to travel with every task.
+    """Units of distance: bandwidths of the columns of the context, and the kernel; small, to travel with
+    every task.
 
     ``roomy`` says that no column spans so many bandwidths that single precision would lose its neighbours.
     """
@@ -36,11 +41,14 @@ class Space:
     @classmethod
     def of(cls, ends: Floats, categorical: tuple[int, ...], bandwidth: Bandwidth, kernel: Kernel) -> Space:
         """Units for contexts whose columns lie between the two rows of ``ends``."""
-        # Two rows that span every column: the engine's own rule for constant columns and for vanishing bandwidths then applies.
+        # Two rows that span every column: the engine's own rule for constant columns and for vanishing
+        # bandwidths then applies.
         usable = Geometry.of(ends, categorical).usable(bandwidth, _SMALLEST_SHARE)
         numeric = tuple(j for j in range(ends.shape[1]) if j not in categorical)
         roomy = bool(np.all(np.ptp(ends, axis=0) <= _ROOMY * usable))
-        return cls(kernel=kernel, bandwidth=tuple(usable.tolist()), numeric=numeric, codes=categorical, roomy=roomy)
+        return cls(
+            kernel=kernel, bandwidth=tuple(usable.tolist()), numeric=numeric, codes=categorical, roomy=roomy
+        )
 
     @property
     def infinite(self) -> bool:
@@ -57,7 +65,9 @@ class Space:
         penalty = h[list(self.codes)] ** -2.0
         if self.kernel is not RBF:
             return Scaled(numeric / h[list(self.numeric)], codes, penalty)
-        return Cloud.of(numeric * (_UNIT / h[list(self.numeric)]), codes, 2 * _UNIT**2 * penalty, np.dtype(dtype))
+        return Cloud.of(
+            numeric * (_UNIT / h[list(self.numeric)]), codes, 2 * _UNIT**2 * penalty, np.dtype(dtype)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,13 +108,17 @@ def _padded(rows: Floats, count: int) -> Floats:
 
 def tiled(vectors: Floats, count: int) -> Floats:
     """``(n, p)`` vectors as ``(count, p, tile)``."""
-    return np.ascontiguousarray(_padded(vectors, count).reshape(count, _TILE, vectors.shape[1]).transpose(0, 2, 1))
+    return np.ascontiguousarray(
+        _padded(vectors, count).reshape(count, _TILE, vectors.shape[1]).transpose(0, 2, 1)
+    )
 
 
 def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Kernel) -> tuple[Floats, Floats]:
-    """``K @ columns`` for the rows of ``one`` and ``K' @ rows`` for those of ``other``, ``K`` the kernel between them.
+    """``K @ columns`` for the rows of ``one`` and ``K' @ rows`` for those of ``other``, ``K`` the kernel
+    between them.
 
-    If ``other is one``, every pair is computed once and ``columns`` alone counts: the second answer is empty. So it is without ``rows``.
+    If ``other is one``, every pair is computed once and ``columns`` alone counts: the second answer is empty.
+    So it is without ``rows``.
     """
     if isinstance(one, Scaled):
         return _numpy_sums(one, other, columns, rows, kernel)
@@ -120,10 +134,15 @@ def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Ker
     return (row_sums + back, np.empty((0, 0))) if same else (row_sums, back)
 
 
-def _numpy_sums(one: Scaled, other: Scaled, columns: Floats, rows: Floats | None, kernel: Kernel) -> tuple[Floats, Floats]:
+def _numpy_sums(
+    one: Scaled, other: Scaled, columns: Floats, rows: Floats | None, kernel: Kernel
+) -> tuple[Floats, Floats]:
     same = other is one
     n, m = one.codes.shape[0], other.codes.shape[0]
-    mine, theirs = np.empty((n, columns.shape[1])), np.zeros((m, 0 if rows is None or same else rows.shape[1]))
+    mine, theirs = (
+        np.empty((n, columns.shape[1])),
+        np.zeros((m, 0 if rows is None or same else rows.shape[1])),
+    )
     step = max(1, _CELLS // max(1, m))
     for start in range(0, n, step):
         part = slice(start, start + step)

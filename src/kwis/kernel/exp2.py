@@ -1,7 +1,9 @@
-"""``2**y`` for ``y <= 0`` as compiled code that vectorises, several times faster than the library's exponential.
+"""``2**y`` for ``y <= 0`` as compiled code that vectorises, several times faster than the library's
+exponential.
 
-``y`` is split into its nearest integer and a remainder in [-1/2, 1/2]; the power of the remainder is a polynomial, and the
-integer is added to the exponent bits. The relative error is below 6e-16 in double and 2e-7 in single precision.
+``y`` is split into its nearest integer and a remainder in [-1/2, 1/2]; the power of the remainder is a
+polynomial, and the integer is added to the exponent bits. The relative error is below 6e-16 in double and
+2e-7 in single precision.
 """
 
 # ruff: noqa: ARG001, PLW0108 - numba fixes these signatures
@@ -16,9 +18,15 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 from numpy.polynomial import Polynomial
 
-# For functions that only compiled code calls: without the way in from Python they compile in three quarters of the time.
+# For functions that only compiled code calls: without the way in from Python they compile in three quarters
+# of the time.
 UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_TWIN = {types.float64: types.int64, types.float32: types.int32, types.int64: types.float64, types.int32: types.float32}
+_TWIN = {
+    types.float64: types.int64,
+    types.float32: types.int32,
+    types.int64: types.float64,
+    types.int32: types.float32,
+}
 
 
 @intrinsic
@@ -37,13 +45,18 @@ def smaller(typing_context: Any, a: Any, b: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = arguments[0].type
-        return builder.call(builder.module.declare_intrinsic("llvm.minnum", [kind], ir.FunctionType(kind, [kind, kind])), arguments)
+        return builder.call(
+            builder.module.declare_intrinsic("llvm.minnum", [kind], ir.FunctionType(kind, [kind, kind])),
+            arguments,
+        )
 
     return a(a, b), generate
 
 
 def _coefficients(degree: int) -> list[float]:
-    """Near-minimax polynomial of ``2**f`` on [-1/2, 1/2]: interpolation at Chebyshev nodes, in extended precision."""
+    """Near-minimax polynomial of ``2**f`` on [-1/2, 1/2]: interpolation at Chebyshev nodes, in extended
+    precision.
+    """
     nodes = np.cos(np.pi * (np.arange(degree + 1, dtype=np.longdouble) + 0.5) / (degree + 1)) / 2
     divided = np.exp2(nodes)
     for order in range(1, degree + 1):
@@ -68,7 +81,8 @@ def _exp2_double(y: float) -> float:
     bounded = max(y, _FLOOR_DOUBLE)
     rounded = bounded + _ROUND_DOUBLE
     f = bounded - (rounded - _ROUND_DOUBLE)
-    # Neighbouring terms first, then their sums (Estrin): fewer steps wait for each other than in Horner's order.
+    # Neighbouring terms first, then their sums (Estrin): fewer steps wait for each other than in Horner's
+    # order.
     f2 = f * f
     f4 = f2 * f2
     low = (_D3 * f + _D2) * f2 + (_D1 * f + _D0)

@@ -1,10 +1,11 @@
 """The RBF kernel in compiled tiles: distance, exponential and sums fused, nothing of size n by n ever stored.
 
-Columns are cut into tiles of fixed width, stored feature by feature so that the inner loops run over constant strides and
-vectorise. A few rows go through the tiles together, since a tile read from memory for one row would keep the arithmetic waiting. Their
-squared distances go to buffers of length n; a row's minimum is taken off before the exponential (the ratio is unchanged, the largest
-term becomes 1, and no bandwidth gives 0/0). Contexts arrive scaled so that the kernel is ``2**-q``. Each row is summed by one
-thread, in double precision across tiles.
+Columns are cut into tiles of fixed width, stored feature by feature so that the inner loops run over constant
+strides and vectorise. A few rows go through the tiles together, since a tile read from memory for one row
+would keep the arithmetic waiting. Their squared distances go to buffers of length n; a row's minimum is taken
+off before the exponential (the ratio is unchanged, the largest term becomes 1, and no bandwidth gives 0/0).
+Contexts arrive scaled so that the kernel is ``2**-q``. Each row is summed by one thread, in double precision
+across tiles.
 
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
@@ -72,9 +73,13 @@ def last_together(i, stop, skips):
 
 @njit(**INNER)
 def distances(rows, x, codes, tiles, tile_codes, penalty, base, skip, q, least):
-    """Squared distances ``q`` from up to ``TOGETHER`` rows to all tiles but ``skip[0] <= tile < skip[1]``, and the smallest of each row."""
+    """Squared distances ``q`` from up to ``TOGETHER`` rows to all tiles but ``skip[0] <= tile < skip[1]``,
+    and the smallest of each row.
+    """
     for r in range(rows[1] - rows[0]):
-        least[r] = np.finfo(least.dtype).max  # above the padding; infinity is not for code compiled to do without
+        least[r] = np.finfo(
+            least.dtype
+        ).max  # above the padding; infinity is not for code compiled to do without
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
             for r in range(0, rows[1] - rows[0], 2):
@@ -104,11 +109,12 @@ def _mean_and_moment(q, mass, load, least):
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, predicted, slope):
-    """Held-out mean weight for each row, and its derivative with respect to ``-log2`` of all kernels together.
+    """Held-out mean weight for each row, and its derivative with respect to ``-log2`` of all kernels
+    together.
 
     With ``l`` the load of a column, its mass ``m`` times its weight, ``predicted = sum k l / sum k m`` and
-    ``slope = sum k (l - predicted m) q / sum k m``; taking the same number off all ``q`` of a row changes nothing, so the accurate
-    ``q - least`` is used.
+    ``slope = sum k (l - predicted m) q / sum k m``; taking the same number off all ``q`` of a row changes
+    nothing, so the accurate ``q - least`` is used.
     """
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     first = rows[0]
@@ -119,7 +125,9 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, 
             g, a, b, c = 0.0, 0.0, 0.0, 0.0
             for tile in range(tiles.shape[0]):
                 if tile < skip[0] or tile >= skip[1]:
-                    tile_g, tile_a, tile_b, tile_c = _mean_and_moment(q[r, tile], mass[tile], load[tile], least[r])
+                    tile_g, tile_a, tile_b, tile_c = _mean_and_moment(
+                        q[r, tile], mass[tile], load[tile], least[r]
+                    )
                     g += tile_g
                     a += tile_a
                     b += tile_b
@@ -131,7 +139,9 @@ def shared(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, skips, 
 
 @njit(**INNER)
 def _climb(q, mass, load, least, stretch, k, sums):
-    """Add the tile's ``sum k m`` and ``sum k l`` at ``RUNGS`` bandwidths, each squaring the kernel of the one before."""
+    """Add the tile's ``sum k m`` and ``sum k l`` at ``RUNGS`` bandwidths, each squaring the kernel of the one
+    before.
+    """
     zero = q[0] - q[0]
     tiny = exp2(zero - 60)
     for j in range(TILE):
@@ -148,7 +158,9 @@ def _climb(q, mass, load, least, stretch, k, sums):
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def ladder(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, stretches, scores):
+def ladder(
+    rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, stretches, scores
+):
     """Add the score at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores``."""
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     k = np.empty(TILE, x.dtype)

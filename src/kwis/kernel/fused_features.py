@@ -1,4 +1,6 @@
-"""The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the score."""
+"""The RBF kernel in compiled tiles with one bandwidth per feature: held-out means and the gradient of the
+score.
+"""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
 # Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
@@ -12,7 +14,9 @@ from kwis.kernel.exp2 import exp2
 from kwis.kernel.fused import FAST, GROUP, INNER, TILE, TOGETHER, distances, last_together
 from kwis.runtime.compile import compiled
 
-REMOTE = 1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
+REMOTE = (
+    1e3  # squared distance from the centre at which products of contexts lose digits that the gradient needs
+)
 
 
 @njit(**INNER)
@@ -29,7 +33,9 @@ def _kernel_in_place(q, mass, load, least):
 
 @njit(**INNER)
 def _pull_in_place(k, mass, load, mean, factor, column_sum):
-    """Replace ``k`` by ``factor k (l - mean m)``, the effect of each pair on the score, and add it up by column."""
+    """Replace ``k`` by ``factor k (l - mean m)``, the effect of each pair on the score, and add it up by
+    column.
+    """
     for j in range(TILE):
         pull = factor * k[j] * (load[j] - mean * mass[j])
         k[j] = pull
@@ -93,7 +99,9 @@ def _is_remote(x, penalty):
 
 @njit(**INNER)
 def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
-    """Context of the nearest column and its mismatches: counted from there, terms of columns that are alike cancel exactly."""
+    """Context of the nearest column and its mismatches: counted from there, terms of columns that are alike
+    cancel exactly.
+    """
     nearest, column = 0 if skip[0] > 0 else skip[1], 0
     for tile in range(tiles.shape[0]):
         if tile < skip[0] or tile >= skip[1]:
@@ -107,18 +115,42 @@ def _set_origin(k, skip, codes, tiles, tile_codes, origin, code_origin):
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, own_weight, share, skips, predicted, slopes, code_slopes):
+def per_feature(
+    rows,
+    x,
+    codes,
+    tiles,
+    tile_codes,
+    penalty,
+    base,
+    mass,
+    load,
+    own_weight,
+    share,
+    skips,
+    predicted,
+    slopes,
+    code_slopes,
+):
     """Held-out means, and ``sum_ij pull_ij (x_il - t_jl)^2`` for every feature ``l``, added to ``slopes``.
 
-    With ``l`` the load of a column, its mass ``m`` times its weight, ``pull_ij = -2 share_i (w_i - mean_i) k_ij (l_j - mean_i m_j) /
-    sum_j k_ij m_j`` is the effect of ``log k_ij`` on the score. It sums to 0 along rows, so of the square only the column sums of ``pull``
-    times ``t^2`` and the mixed term remain. For rows far from the centre, in units of the bandwidth, those two would cancel badly: their
-    squares are summed one by one.
+    With ``l`` the load of a column, its mass ``m`` times its weight, ``pull_ij = -2 share_i (w_i - mean_i)
+    k_ij (l_j - mean_i m_j) / sum_j k_ij m_j`` is the effect of ``log k_ij`` on the score. It sums to 0 along
+    rows, so of the square only the column sums of ``pull`` times ``t^2`` and the mixed term remain. For rows
+    far from the centre, in units of the bandwidth, those two would cancel badly: their squares are summed one
+    by one.
     """
     q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
     column_sum, unused = np.zeros(base.shape, x.dtype), np.zeros(TILE, x.dtype)
-    mean, factor, remote = np.empty(TOGETHER, x.dtype), np.empty(TOGETHER, x.dtype), np.empty(TOGETHER, np.bool_)
-    origin, code_origin = np.zeros((TOGETHER, x.shape[1]), x.dtype), np.zeros((TOGETHER, codes.shape[1]), x.dtype)
+    mean, factor, remote = (
+        np.empty(TOGETHER, x.dtype),
+        np.empty(TOGETHER, x.dtype),
+        np.empty(TOGETHER, np.bool_),
+    )
+    origin, code_origin = (
+        np.zeros((TOGETHER, x.shape[1]), x.dtype),
+        np.zeros((TOGETHER, codes.shape[1]), x.dtype),
+    )
     first = rows[0]
     while first < rows[1]:
         last, skip = last_together(first, rows[1], skips), skips[first]
@@ -142,7 +174,14 @@ def per_feature(rows, x, codes, tiles, tile_codes, penalty, base, mass, load, ow
             if tile < skip[0] or tile >= skip[1]:
                 for r in range(last - first):
                     pull, own = q[r, tile], x[first + r]
-                    _pull_in_place(pull, mass[tile], load[tile], mean[r], factor[r], unused if remote[r] else column_sum[tile])
+                    _pull_in_place(
+                        pull,
+                        mass[tile],
+                        load[tile],
+                        mean[r],
+                        factor[r],
+                        unused if remote[r] else column_sum[tile],
+                    )
                     if remote[r]:
                         _remote_moments(pull, tiles[tile], own, origin[r], slopes)
                     else:

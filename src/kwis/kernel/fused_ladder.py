@@ -1,4 +1,6 @@
-"""Products with the RBF kernel at several bandwidths in compiled tiles: one exponential at the widest, squares of it at the others."""
+"""Products with the RBF kernel at several bandwidths in compiled tiles: one exponential at the widest,
+squares of it at the others.
+"""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
 # Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
@@ -17,7 +19,9 @@ _SMALLEST = 2.0**-500  # its square is still a normal number; what is less count
 
 @njit(**INNER)
 def _climb(q, squarings, vectors, k, sums):
-    """Add the tile's two sums at every rung, each with the kernel of the one before squared as often as asked for."""
+    """Add the tile's two sums at every rung, each with the kernel of the one before squared as often as asked
+    for.
+    """
     for j in range(TILE):
         k[j] = exp2(-q[j])
     for rung in range(squarings.shape[0]):
@@ -35,7 +39,9 @@ def _climb(q, squarings, vectors, k, sums):
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
 def ladder_products(rows, x, codes, tiles, tile_codes, penalty, base, squarings, vectors, out):
-    """Write the two products of every rung to ``out`` (rungs, n, 2); ``vectors`` is (tiles, rungs, 2, TILE)."""
+    """Write the two products of every rung to ``out`` (rungs, n, 2); ``vectors`` is (tiles, rungs,
+    2, TILE).
+    """
     skip = np.zeros(2, np.int64)
     q, least, k = np.empty((TOGETHER, *base.shape)), np.empty(TOGETHER), np.empty(TILE)
     sums = np.empty((TOGETHER, squarings.shape[0], 2))

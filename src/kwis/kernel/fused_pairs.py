@@ -1,9 +1,11 @@
 """The RBF kernel in compiled tiles, each pair of rows once: its kernel serves both.
 
-Only rows of different folds predict each other, so every tile meets the tiles of later folds, and sums are kept for both sides. No row's
-nearest distance is taken off here, since it differs between the sides: rows so remote that their sums are tiny are left to ``fused``.
+Only rows of different folds predict each other, so every tile meets the tiles of later folds, and sums are
+kept for both sides. No row's nearest distance is taken off here, since it differs between the sides: rows so
+remote that their sums are tiny are left to ``fused``.
 
-A strip of tiles is summed by one thread. It writes the sums of its own rows, and those of the columns to an array of its own.
+A strip of tiles is summed by one thread. It writes the sums of its own rows, and those of the columns to an
+array of its own.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
@@ -21,7 +23,9 @@ from kwis.runtime.compile import compiled
 
 @njit(**INNER)
 def two_distances(i, j, x, codes, tile, tile_codes, penalty, base, q, p):
-    """Squared distances from rows ``i`` and ``j`` to a tile; where both are the same row, the second is far from everything."""
+    """Squared distances from rows ``i`` and ``j`` to a tile; where both are the same row, the second is far
+    from everything.
+    """
     numeric_distances(x[i], x[j], tile, base, q, p)
     if penalty.shape[0] > 0:
         add_mismatches(codes[i], tile_codes, penalty, q)
@@ -41,7 +45,8 @@ def _kernel_and_moment(q, k):
 
 @njit(**INNER)
 def both_sides(k, other_k, mass, load, own, other, row, other_row, columns):
-    """Add ``K @ [mass, load]`` of two rows of a kernel to ``row`` and ``other_row``, and the same of its columns to ``columns``.
+    """Add ``K @ [mass, load]`` of two rows of a kernel to ``row`` and ``other_row``, and the same of its
+    columns to ``columns``.
 
     Apart from the exponential: together they would need more registers than there are.
     """
@@ -71,12 +76,21 @@ def add_tile(part, total):
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def shared_sums(strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, rows, columns):
-    """Add ``K @ [mass, load]`` and ``(q K) @ [mass, load]`` to ``rows`` (n, 4) and ``columns`` (tiles from the strip on, 4, TILE).
+def shared_sums(
+    strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, rows, columns
+):
+    """Add ``K @ [mass, load]`` and ``(q K) @ [mass, load]`` to ``rows`` (n, 4) and ``columns`` (tiles from
+    the strip on, 4, TILE).
 
-    Tile ``t`` has the rows from ``starts[t]`` on and meets the tiles from ``later[t]`` on. ``own`` (n, 2) holds mass and load by row.
+    Tile ``t`` has the rows from ``starts[t]`` on and meets the tiles from ``later[t]`` on. ``own`` (n, 2)
+    holds mass and load by row.
     """
-    q, p, k, other_k = np.empty(TILE, x.dtype), np.empty(TILE, x.dtype), np.empty(TILE, x.dtype), np.empty(TILE, x.dtype)
+    q, p, k, other_k = (
+        np.empty(TILE, x.dtype),
+        np.empty(TILE, x.dtype),
+        np.empty(TILE, x.dtype),
+        np.empty(TILE, x.dtype),
+    )
     both, unused = np.empty((4, TILE), x.dtype), np.zeros(4)
     for tile in range(strip[0], strip[1]):
         for met in range(later[tile], tiles.shape[0]):

@@ -1,8 +1,9 @@
 """Kernel sums between two sets of rows in compiled tiles: every pair is computed once and serves both sides.
 
-The kernel is symmetric, so one pass over the pairs of two blocks adds ``K @ columns`` to the sums of one block and ``K' @ rows``
-to those of the other. Columns are stored in tiles of fixed width, feature by feature, so that the inner loops vectorise; contexts
-arrive scaled such that the kernel is ``2**-q``. A tile stays in cache while all rows pass by it, two at a time.
+The kernel is symmetric, so one pass over the pairs of two blocks adds ``K @ columns`` to the sums of one
+block and ``K' @ rows`` to those of the other. Columns are stored in tiles of fixed width, feature by feature,
+so that the inner loops vectorise; contexts arrive scaled such that the kernel is ``2**-q``. A tile stays in
+cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
 # Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
@@ -22,7 +23,9 @@ FAST = {"nnan", "ninf", "nsz", "reassoc", "contract", "arcp"}
 
 @njit(fastmath=FAST)
 def _distances(x, y, tile, base, q, p):
-    """Squared distances ``q`` and ``p`` of two rows to the columns of a tile; ``base`` is huge where a tile has no row."""
+    """Squared distances ``q`` and ``p`` of two rows to the columns of a tile; ``base`` is huge where a tile
+    has no row.
+    """
     for j in range(TILE):
         q[j] = base[j]
         p[j] = base[j]
@@ -61,7 +64,9 @@ def _total(k, vector):
 
 
 @njit(fastmath=FAST)
-def _pass_by(bounds, both, x, codes, tile, tile_codes, penalty, base, columns, rows, row_sums, column_sums, k):
+def _pass_by(
+    bounds, both, x, codes, tile, tile_codes, penalty, base, columns, rows, row_sums, column_sums, k
+):
     """Rows of ``bounds`` against one tile; the tile's own sums are added to only if ``both``."""
     for i in range(bounds[0], bounds[1], 2):
         single = i + 1 == bounds[1]
@@ -88,7 +93,8 @@ def _pass_by(bounds, both, x, codes, tile, tile_codes, penalty, base, columns, r
 def add_products(same, x, codes, tiles, tile_codes, penalty, base, columns, rows, row_sums, column_sums):
     """Add ``K @ columns`` to ``row_sums`` (n, p) and ``K' @ rows`` to ``column_sums`` (tiles, q, TILE).
 
-    With ``same`` the tiles hold the rows themselves, in their order: pairs of two tiles are computed once and serve both.
+    With ``same`` the tiles hold the rows themselves, in their order: pairs of two tiles are computed once and
+    serve both.
     """
     n = x.shape[0]
     k = np.empty((2, TILE), x.dtype)

@@ -1,4 +1,6 @@
-"""Contexts prepared for distances: numeric columns apart from categorical ones, both divided by the bandwidth."""
+"""Contexts prepared for distances: numeric columns apart from categorical ones, both divided by the
+bandwidth.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,12 @@ import numpy as np
 from kwis.kernel.profiles import RBF, Kernel
 from kwis.typing import Bandwidth, Floats, Ints
 
-# Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it divides would overflow.
+# Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it
+# divides would overflow.
 _SMALLEST_SHARE = 1e-140
-_WIDEST_RATIO = 1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
+_WIDEST_RATIO = (
+    1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
+)
 EXPANSION_ERROR = 1e-12  # of a squared distance written as a product, in units of the bandwidth
 
 
@@ -40,7 +45,8 @@ class Geometry:
     def of(cls, context: Floats, categorical: tuple[int, ...]) -> Geometry:
         """Split ``context`` and centre it, which keeps products of contexts small.
 
-        The middle is a value of each column near its median: constant columns become exactly 0, and an outlier costs the others no digits.
+        The middle is a value of each column near its median: constant columns become exactly 0, and an
+        outlier costs the others no digits.
         """
         columns = np.arange(context.shape[1])
         is_code = np.isin(columns, categorical)
@@ -64,14 +70,17 @@ class Geometry:
         return Geometry(self.numeric[rows], self.codes[rows], self.numeric_columns, self.categorical_columns)
 
     def scaled(self, bandwidth: Bandwidth) -> Scaled:
-        """Divide by the bandwidth: a number or one per column of the original context; infinity drops a column."""
+        """Divide by the bandwidth: a number or one per column of the original context; infinity drops a
+        column.
+        """
         h = self.usable(bandwidth, _SMALLEST_SHARE)
         return Scaled(self.numeric / h[self.numeric_columns], self.codes, h[self.categorical_columns] ** -2.0)
 
     def usable(self, bandwidth: Bandwidth, smallest_share: float) -> Floats:
         """One bandwidth per column, infinite for constant ones.
 
-        Those below ``smallest_share`` of their column's span are enlarged together, so that the nearest rows stay nearest.
+        Those below ``smallest_share`` of their column's span are enlarged together, so that the nearest rows
+        stay nearest.
         """
         span = np.ones(self.d)
         span[self.numeric_columns] = self.span()
@@ -97,13 +106,17 @@ def compact(codes: Floats) -> Floats:
 
 
 def expands(a: Floats, b: Floats, error: float = EXPANSION_ERROR) -> bool:
-    """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must stay below ``error``."""
+    """Whether ``|x|^2 + |y|^2 - 2xy`` may stand for ``|x - y|^2``: it loses about ``eps |x|^2``, which must
+    stay below ``error``.
+    """
     largest = np.einsum("ij,ij->i", a, a).max(initial=0.0) + np.einsum("ij,ij->i", b, b).max(initial=0.0)
     return bool(np.finfo(np.float64).eps * largest <= error)
 
 
 def squared_distances(a: Floats, b: Floats, *, by_difference: bool, error: float = EXPANSION_ERROR) -> Floats:
-    """``(rows of a, rows of b)`` squared Euclidean distances, by a matrix product where that is accurate enough."""
+    """``(rows of a, rows of b)`` squared Euclidean distances, by a matrix product where that is accurate
+    enough.
+    """
     if a.shape[1] == 0:
         return np.zeros((a.shape[0], b.shape[0]))
     if by_difference or not expands(a, b, error):

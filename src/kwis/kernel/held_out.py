@@ -19,7 +19,9 @@ _LEAST_MASS = 1e-30  # of the largest: single precision holds it, and no row is 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Rows to predict, the rows to predict them from, and which of these pairs share a fold (None: none does)."""
+    """Rows to predict, the rows to predict them from, and which of these pairs share a fold (None: none
+    does).
+    """
 
     held_out: Ints
     rest: Ints
@@ -49,7 +51,9 @@ class Folds:
         sizes = np.bincount(labels)
         members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
         counted = np.ones(labels.size) if mass is None else np.maximum(mass / mass.max(), _LEAST_MASS)
-        return cls(labels, tuple(members), counted, counted / (sizes.size * np.bincount(labels, counted)[labels]))
+        return cls(
+            labels, tuple(members), counted, counted / (sizes.size * np.bincount(labels, counted)[labels])
+        )
 
     @property
     def even(self) -> bool:
@@ -61,7 +65,9 @@ class Folds:
 
     @property
     def small(self) -> bool:
-        """Whether folds are so small, down to single rows, that going through them one by one would be slow."""
+        """Whether folds are so small, down to single rows, that going through them one by one would
+        be slow.
+        """
         return len(self.members) * _SMALL_FOLD > self.labels.size
 
     def blocks(self, rows_per_block: int) -> list[Ints]:
@@ -70,13 +76,17 @@ class Folds:
         return [part[rows] for part in parts for rows in row_blocks(len(part), rows_per_block)]
 
     def job(self, held_out: Ints) -> Job:
-        """What predicts a block. Made when the block's turn comes: all of them together would take memory for all pairs of rows."""
+        """What predicts a block. Made when the block's turn comes: all of them together would take memory for
+        all pairs of rows.
+        """
         if self.small:
             return Job(held_out, np.arange(self.labels.size), self.labels[held_out, None] == self.labels)
         return Job(held_out, self.others(int(self.labels[held_out[0]])))
 
     def score_of_mean(self, weight: Floats) -> float:
-        """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is centred, so sums lose nothing."""
+        """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is
+        centred, so sums lose nothing.
+        """
         mass, load = np.bincount(self.labels, self.mass), np.bincount(self.labels, self.mass * weight)
         others = sum_of_others(load) / sum_of_others(mass)
         return float(np.sum(self.share * (weight - others[self.labels]) ** 2))
@@ -118,5 +128,7 @@ class CrossValidation(Protocol):
 
 
 def halving_grid(largest: float, count: int) -> Floats:
-    """Bandwidths from ``largest`` down, each ``sqrt(2)`` below the one before: squaring an RBF kernel at one gives it at the next."""
+    """Bandwidths from ``largest`` down, each ``sqrt(2)`` below the one before: squaring an RBF kernel at one
+    gives it at the next.
+    """
     return largest * 2.0 ** (-np.arange(count) / 2)

@@ -1,7 +1,9 @@
-"""Kernel products at several bandwidths from one pass over the pairs of rows, where the bandwidths halve from one to the next.
+"""Kernel products at several bandwidths from one pass over the pairs of rows, where the bandwidths halve from
+one to the next.
 
-Halving the bandwidth of the RBF kernel raises it to its fourth power, so the exponential, and the distance it is taken of, serve a whole
-ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits to the squares.
+Halving the bandwidth of the RBF kernel raises it to its fourth power, so the exponential, and the distance it
+is taken of, serve a whole ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits
+to the squares.
 """
 
 from __future__ import annotations
@@ -21,8 +23,12 @@ _ROWS = 128  # per block
 _DEEPEST = 8  # halvings of one ladder
 
 
-def kernel_products_along(context: Floats, bandwidths: Floats, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats) -> Floats:
-    """``K_h @ vectors_h``, (G, n, 2), for finite positive bandwidths ``h`` (G,) and two vectors for each, (G, n, 2)."""
+def kernel_products_along(
+    context: Floats, bandwidths: Floats, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats
+) -> Floats:
+    """``K_h @ vectors_h``, (G, n, 2), for finite positive bandwidths ``h`` (G,) and two vectors for each, (G,
+    n, 2).
+    """
     geometry = Geometry.of(context, categorical)
     out = np.empty(vectors.shape)
     if one_pass_per_bandwidth(geometry, kernel):
@@ -35,7 +41,9 @@ def kernel_products_along(context: Floats, bandwidths: Floats, kernel: Kernel, c
 
 
 def ladders(bandwidths: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Bandwidths that halve from one to the next: their places, widest first, and how often to square the kernel before each."""
+    """Bandwidths that halve from one to the next: their places, widest first, and how often to square the
+    kernel before each.
+    """
     left = np.argsort(-bandwidths, kind="stable")
     while left.size:
         halvings = np.log2(bandwidths[left[0]] / bandwidths[left])

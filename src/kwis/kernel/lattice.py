@@ -1,11 +1,12 @@
 """Exact kernel sums when every column is categorical and the product of the levels is small.
 
-Rows then live in few cells, and the kernel between two cells is a product over columns of 1 where they agree and
-``rho = exp(-1/h^2)`` where they do not: see :mod:`kwis.kernel.sweeps`. Without numeric columns all kernels are the same, so this plan
-serves every one of them.
+Rows then live in few cells, and the kernel between two cells is a product over columns of 1 where they agree
+and ``rho = exp(-1/h^2)`` where they do not: see :mod:`kwis.kernel.sweeps`. Without numeric columns all
+kernels are the same, so this plan serves every one of them.
 
-With one shared bandwidth a kernel sum is a polynomial in ``rho`` whose coefficients are sums by Hamming distance. They do not
-depend on the bandwidth, so after one pass an evaluation reads ``columns + 1`` numbers per row.
+With one shared bandwidth a kernel sum is a polynomial in ``rho`` whose coefficients are sums by Hamming
+distance. They do not depend on the bandwidth, so after one pass an evaluation reads ``columns + 1`` numbers
+per row.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _sums_by_distance(lattice: Lattice, mass: Floats) -> Floats:
 class LatticeCV:
     """Held-out predictions and their error, all columns categorical.
 
-    Sums by distance are kept between evaluations: those of the rows for good, those of the weights until other weights come.
+    Sums by distance are kept between evaluations: those of the rows for good, those of the weights until
+    other weights come.
     """
 
     geometry: Geometry
@@ -77,7 +79,11 @@ class LatticeCV:
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
         penalty = self.geometry.scaled(bandwidth).penalty
-        return self._feature_score(weight, penalty) if np.ndim(bandwidth) else self._shared_score(weight, float(penalty[0]))
+        return (
+            self._feature_score(weight, penalty)
+            if np.ndim(bandwidth)
+            else self._shared_score(weight, float(penalty[0]))
+        )
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
         """Scores at many shared bandwidths."""
@@ -86,7 +92,9 @@ class LatticeCV:
     def _shared_score(self, weight: Floats, penalty: float) -> Score:
         count, sums = self._by_distance(weight)
         steps = np.arange(len(sums))
-        powers = math.exp(-penalty) ** steps  # counted from the nearest rows, the first is 1 whatever the bandwidth
+        powers = (
+            math.exp(-penalty) ** steps
+        )  # counted from the nearest rows, the first is 1 whatever the bandwidth
         slopes = 2 * penalty * steps * powers  # in log h, for log rho = -1/h^2
         total, total_slope = np.einsum("pk,kn->pn", [powers, slopes], count)
         weighted, weighted_slope = np.einsum("pk,kn->pn", [powers, slopes], sums)
@@ -97,7 +105,9 @@ class LatticeCV:
         return Score(float(np.sum(pull * residual)), np.array([gradient]))
 
     def _by_distance(self, weight: Floats) -> tuple[Floats, Floats]:
-        """For each row, number and sum of weights of the other folds' rows by their distance beyond the nearest: ``(columns + 1, n)``."""
+        """For each row, number and sum of weights of the other folds' rows by their distance beyond the
+        nearest: ``(columns + 1, n)``.
+        """
         if "count" not in self._kept:
             count = self._by_distance_from_zero(None)
             nearest = np.argmax(count > 0, axis=0)
@@ -115,7 +125,9 @@ class LatticeCV:
 
         def block(fold: int) -> None:
             held_out = folds.members[fold]
-            result[:, held_out] = _sums_by_distance(lattice, lattice.sums(folds.others(fold), weight))[:, lattice.cell[held_out]]
+            result[:, held_out] = _sums_by_distance(lattice, lattice.sums(folds.others(fold), weight))[
+                :, lattice.cell[held_out]
+            ]
 
         each_block(block, range(len(folds.members)))
         return result

@@ -1,4 +1,6 @@
-"""Held-out errors of many weight vectors on the same contexts and folds: one kernel block, one matrix product for all."""
+"""Held-out errors of many weight vectors on the same contexts and folds: one kernel block, one matrix product
+for all.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from kwis.runtime.threads import each_block
 from kwis.typing import Floats, Ints
 
 _BLOCK_CELLS = 1 << 20
-_FARTHEST = 1e30  # squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
+# squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
+_FARTHEST = 1e30
 _LOG2_E = 1.4426950408889634
 
 
@@ -31,8 +34,8 @@ class ManyCV:
     def scan(self, weights: Floats, bandwidths: Floats, wanted: Floats, dtype: Any) -> Floats:
         """``(bandwidths, vectors)`` scores where ``wanted``, 0 elsewhere.
 
-        In float32 the sums are accurate to about 1e-6 relative: enough to locate a minimum. Memory is a few blocks of
-        8 MB beside the weights.
+        In float32 the sums are accurate to about 1e-6 relative: enough to locate a minimum. Memory is a few
+        blocks of 8 MB beside the weights.
         """
         smallest = float(bandwidths.min())
         points = self.geometry.scaled(smallest)
@@ -85,7 +88,9 @@ def _compiled_kernel(q: Floats, shrink: float, out: Floats) -> Floats:
 
 
 def _predict(kernel: Floats, known: Floats, columns: Ints) -> Floats:
-    """Held-out means of the given columns; the last column of ``known`` is the mass, by which the others are multiplied."""
+    """Held-out means of the given columns; the last column of ``known`` is the mass, by which the others are
+    multiplied.
+    """
     everything = columns.size == known.shape[1] - 1
     sums = kernel @ (known if everything else known[:, np.append(columns, -1)])
     return sums[:, :-1].astype(np.float64) / sums[:, -1:]

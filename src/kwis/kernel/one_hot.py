@@ -1,9 +1,10 @@
 """Exact kernel sums when the numeric columns are indicators of a few categorical features, however scaled.
 
-One-hot columns side by side, of which each row has exactly one switched on, are one feature; a column with two values is one by itself.
-Two rows that differ in a feature differ in its two columns, and the squared differences add up: each level has a cost of its own, and
-:mod:`kwis.kernel.sweeps` takes care of the rest. So indicators, standardised or not, with one bandwidth or one each, cost no more than
-the categories they stand for.
+One-hot columns side by side, of which each row has exactly one switched on, are one feature; a column with
+two values is one by itself. Two rows that differ in a feature differ in its two columns, and the squared
+differences add up: each level has a cost of its own, and :mod:`kwis.kernel.sweeps` takes care of the rest. So
+indicators, standardised or not, with one bandwidth or one each, cost no more than the categories they stand
+for.
 """
 
 from __future__ import annotations
@@ -54,11 +55,15 @@ class OneHot:
 
     @classmethod
     def of(cls, geometry: Geometry, folds: int) -> OneHot | None:
-        """The features behind the columns, if that is what they are and the product of their levels is small enough to pay."""
+        """The features behind the columns, if that is what they are and the product of their levels is small
+        enough to pay.
+        """
         if geometry.codes.shape[1] or not geometry.numeric.shape[1]:
             return None
         features = _features(geometry.numeric)
-        if features is None or not pays(math.prod(len(one.squares) for one in features), len(features), geometry.n, folds):
+        if features is None or not pays(
+            math.prod(len(one.squares) for one in features), len(features), geometry.n, folds
+        ):
             return None
         return cls(geometry, features, Lattice.of(np.stack([feature.codes for feature in features], axis=1)))
 
@@ -79,7 +84,9 @@ class OneHot:
 
 
 def _features(numeric: Floats) -> tuple[Feature, ...] | None:
-    """Features of consecutive columns, constant ones left out; None if there are none, or some column has more than two values."""
+    """Features of consecutive columns, constant ones left out; None if there are none, or some column has
+    more than two values.
+    """
     low, high = numeric.min(axis=0), numeric.max(axis=0)
     varying = np.flatnonzero(high > low)
     if not varying.size or not ((numeric == low) | (numeric == high)).all():
@@ -93,7 +100,9 @@ def _features(numeric: Floats) -> tuple[Feature, ...] | None:
 
 
 def _length(on: NDArray[np.bool_]) -> int:
-    """How many columns from the first on are indicators of one feature; 1 where the first one stands alone."""
+    """How many columns from the first on are indicators of one feature; 1 where the first one
+    stands alone.
+    """
     lit = np.zeros(len(on), dtype=np.int64)
     for column in range(on.shape[1]):
         lit += on[:, column]
@@ -121,7 +130,10 @@ class OneHotCV:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
         costs = self.points.costs(bandwidth)
         found = sweeps.held_out_error(self.points.lattice, self.folds, weight, costs)
-        slopes = [found.without_noise(slope, cost, found.noise) for slope, cost in zip(found.slopes, costs, strict=True)]
+        slopes = [
+            found.without_noise(slope, cost, found.noise)
+            for slope, cost in zip(found.slopes, costs, strict=True)
+        ]
         return Score(found.error, self.points.gradient(bandwidth, slopes))
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:

@@ -37,28 +37,55 @@ def _both_sides(layout: Layout, kinds: int, add: Callable[[Strip, Floats, Floats
     return rows
 
 
-def shared_sums(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats) -> Floats:
-    """``K @ vectors`` and ``(q K) @ vectors`` over the rows of other folds, ``(n, 4)``; ``own`` (n, 2) holds the vectors by row."""
+def shared_sums(
+    layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats
+) -> Floats:
+    """``K @ vectors`` and ``(q K) @ vectors`` over the rows of other folds, ``(n, 4)``; ``own`` (n, 2) holds
+    the vectors by row.
+    """
 
     def add(strip: Strip, rows: Floats, columns: Floats) -> None:
-        fused_pairs.shared_sums(strip.bounds, layout.starts, layout.later, *arrays, *vectors, own, rows, columns)
+        fused_pairs.shared_sums(
+            strip.bounds, layout.starts, layout.later, *arrays, *vectors, own, rows, columns
+        )
 
     return _both_sides(layout, 4, add)
 
 
-def first_pass(layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, kept: Floats) -> Floats:
-    """``K @ vectors`` over the rows of other folds, ``(n, 2)``; the kernels stay in ``kept`` if there is room."""
+def first_pass(
+    layout: Layout, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, kept: Floats
+) -> Floats:
+    """``K @ vectors`` over the rows of other folds, ``(n, 2)``; the kernels stay in ``kept`` if there is
+    room.
+    """
 
     def add(strip: Strip, rows: Floats, columns: Floats) -> None:
-        fused_kept.kernels(strip.bounds, layout.starts, layout.later, *arrays, *vectors, own, kept[strip.pairs], rows, columns)
+        fused_kept.kernels(
+            strip.bounds,
+            layout.starts,
+            layout.later,
+            *arrays,
+            *vectors,
+            own,
+            kept[strip.pairs],
+            rows,
+            columns,
+        )
 
     return _both_sides(layout, 2, add)
 
 
-def second_pass(layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: Floats) -> tuple[Floats, Floats]:
-    """Slopes of the score by numeric and by categorical column; ``own`` (n, 4): mass, load, factor, factor times held-out mean."""
+def second_pass(
+    layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: Floats
+) -> tuple[Floats, Floats]:
+    """Slopes of the score by numeric and by categorical column; ``own`` (n, 4): mass, load, factor, factor
+    times held-out mean.
+    """
     x, codes = arrays[:2]
-    slopes, code_slopes = np.zeros((len(layout.strips), x.shape[1])), np.zeros((len(layout.strips), codes.shape[1]))
+    slopes, code_slopes = (
+        np.zeros((len(layout.strips), x.shape[1])),
+        np.zeros((len(layout.strips), codes.shape[1])),
+    )
     about = np.zeros((layout.tile_count * fused.TILE, 4), x.dtype)
     about[layout.slot] = own
     by_tile = np.ascontiguousarray(about.reshape(layout.tile_count, fused.TILE, 4).transpose(0, 2, 1))
@@ -66,7 +93,9 @@ def second_pass(layout: Layout, arrays: tuple[Floats, ...], own: Floats, kept: F
     def strip_slopes(job: tuple[int, Strip]) -> None:
         index, strip = job
         shape = strip.bounds, layout.starts, layout.later
-        fused_kept.kernel_slopes(*shape, *arrays, by_tile, own, kept[strip.pairs], slopes[index], code_slopes[index])
+        fused_kept.kernel_slopes(
+            *shape, *arrays, by_tile, own, kept[strip.pairs], slopes[index], code_slopes[index]
+        )
 
     each_block(strip_slopes, enumerate(layout.strips))
     return slopes.sum(axis=0), code_slopes.sum(axis=0)

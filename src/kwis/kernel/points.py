@@ -1,7 +1,8 @@
 """Kernel sums over the rows of a log in memory: all pairs, each computed once, or between all rows and some.
 
-Rows are cut into blocks of fixed size, which the pool of threads works on and whose parts are added in their order: memory grows with the
-rows and the block, never with the pairs, and the bits do not depend on the number of threads.
+Rows are cut into blocks of fixed size, which the pool of threads works on and whose parts are added in their
+order: memory grows with the rows and the block, never with the pairs, and the bits do not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class Points:
 
 
 def _scaled(vectors: Floats, dtype: Any) -> tuple[Floats, Floats]:
-    """Vectors of at most 1 in single precision, and the powers of two that give them back; as they are in double precision."""
+    """Vectors of at most 1 in single precision, and the powers of two that give them back; as they are in
+    double precision.
+    """
     if np.dtype(dtype) == np.float64:
         return vectors, np.ones(vectors.shape[1])
     exponents = np.frexp(np.abs(vectors).max(axis=0, initial=0.0))[1]

@@ -1,15 +1,16 @@
 """Radial kernels: what they are. How they are summed over pairs is the business of ``kwis.kernel``.
 
-A kernel is a function of ``q = sum_l (x_l - y_l)^2 / h_l^2``. It is written in logarithms, so that a row whose
-neighbours are all far away can be shifted instead of underflowing to 0/0. A new kernel is two short functions:
+A kernel is a function of ``q = sum_l (x_l - y_l)^2 / h_l^2``. It is written in logarithms, so that a row
+whose neighbours are all far away can be shifted instead of underflowing to 0/0. A new kernel is two short
+functions:
 
 >>> import numpy as np
 >>> cauchy = Kernel("cauchy", log_profile=lambda q: -np.log1p(q), slope=lambda q: -1 / (1 + q))
 
 Values, gradients, bandwidth selection and intervals follow from these two.
 
-A categorical column takes no part in ``q``: each mismatch multiplies the kernel by ``exp(-1/h^2)``, whatever the
-radial kernel is, so mixed data get a product of both.
+A categorical column takes no part in ``q``: each mismatch multiplies the kernel by ``exp(-1/h^2)``, whatever
+the radial kernel is, so mixed data get a product of both.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def _epanechnikov_slope(q: Floats) -> Floats:
 
 RBF = Kernel("rbf", lambda q: -0.5 * q, lambda q: np.full_like(q, -0.5))
 Laplace = Kernel("laplace", lambda q: -np.sqrt(q), _laplace_slope)
-Matern32 = Kernel("matern32", lambda q: np.log1p(np.sqrt(3 * q)) - np.sqrt(3 * q), lambda q: -1.5 / (1 + np.sqrt(3 * q)))
+Matern32 = Kernel(
+    "matern32", lambda q: np.log1p(np.sqrt(3 * q)) - np.sqrt(3 * q), lambda q: -1.5 / (1 + np.sqrt(3 * q))
+)
 Matern52 = Kernel("matern52", _matern52_log_profile, _matern52_slope)
 Epanechnikov = Kernel("epanechnikov", _epanechnikov_log_profile, _epanechnikov_slope)
 
@@ -104,8 +107,8 @@ def as_kernel(kernel: Kernel | str) -> Kernel:
 def bandwidth_from_lambda(lambda_: float, levels: int) -> float:
     """Bandwidth whose mismatch factor ``exp(-1/h^2)`` is Aitchison and Aitken's for the same ``lambda``.
 
-    Their kernel is ``1 - lambda`` on a match and ``lambda / (levels - 1)`` on a mismatch, with ``lambda`` from 0 (only
-    equal levels count) to ``(levels - 1) / levels`` (all levels count alike).
+    Their kernel is ``1 - lambda`` on a match and ``lambda / (levels - 1)`` on a mismatch, with ``lambda``
+    from 0 (only equal levels count) to ``(levels - 1) / levels`` (all levels count alike).
     """
     if levels < 2:
         raise InputError(f"`levels` must be at least 2, got {levels}")

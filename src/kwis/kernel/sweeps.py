@@ -1,8 +1,8 @@
 """Products with a kernel that is one along each axis of a lattice, one sweep per axis.
 
-Between two levels ``y`` and ``z`` of a column the kernel is 1 where they agree and ``exp(-(cost_y + cost_z) / 2)`` where they do not: a
-diagonal plus a product of a column and a row, so that multiplying by it takes two looks at every cell. The costs of a column are one number
-per level, or a single one for all.
+Between two levels ``y`` and ``z`` of a column the kernel is 1 where they agree and ``exp(-(cost_y + cost_z) /
+2)`` where they do not: a diagonal plus a product of a column and a row, so that multiplying by it takes two
+looks at every cell. The costs of a column are one number per level, or a single one for all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _VECTORS_PER_BLOCK = 16
 _VECTORS_AT_ONCE = 8  # whose sums by cell stay in cache
 
 Line = tuple[int, int, int]
-"""The cells seen from a column: lines before, its levels, lines after; long inner axes are what numpy is quick on."""
+"""The cells seen from a column: lines before, its levels, lines after; long inner axes are what numpy is
+quick on.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +48,26 @@ class Lattice:
 
     @property
     def lines(self) -> list[Line]:
-        return [(math.prod(self.shape[:axis]), size, math.prod(self.shape[axis + 1 :])) for axis, size in enumerate(self.shape)]
+        return [
+            (math.prod(self.shape[:axis]), size, math.prod(self.shape[axis + 1 :]))
+            for axis, size in enumerate(self.shape)
+        ]
 
     def sums(self, rows: Ints, weight: Floats | None = None) -> Floats:
         """Number of the given rows in each cell, or the sum of their weights."""
-        return np.bincount(self.cell[rows], None if weight is None else weight[rows], self.size).astype(np.float64)
+        return np.bincount(self.cell[rows], None if weight is None else weight[rows], self.size).astype(
+            np.float64
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One column's factor of the kernel: ``new_y = left_y stay_y v_y + out_y sum_z into_z v_z`` along its lines.
+    """One column's factor of the kernel: ``new_y = left_y stay_y v_y + out_y sum_z into_z v_z`` along its
+    lines.
 
-    Plainly, ``stay`` is 1 and ``out`` and ``into`` are ``exp(-cost / 2)``. Where that might underflow, ``v_y exp(-shift_y)`` stands for the
-    value of a cell, its shift being the cost to the nearest occupied cell so far: sums stay of order 1 however far that is.
+    Plainly, ``stay`` is 1 and ``out`` and ``into`` are ``exp(-cost / 2)``. Where that might underflow, ``v_y
+    exp(-shift_y)`` stands for the value of a cell, its shift being the cost to the nearest occupied cell so
+    far: sums stay of order 1 however far that is.
     """
 
     line: Line
@@ -82,7 +91,9 @@ class Sweep:
         least = leaving.min(axis=-2, keepdims=True)
         arriving = least + 0.5 * cost
         after = np.minimum(before, arriving)
-        return cls(line, cost, np.exp(after - before), np.exp(after - arriving), np.exp(least - leaving)), after
+        return cls(
+            line, cost, np.exp(after - before), np.exp(after - arriving), np.exp(least - leaving)
+        ), after
 
     @property
     def left(self) -> Floats:
@@ -95,17 +106,22 @@ class Sweep:
         new += self.out * _along(self.into, view)
 
     def backward(self, adjoint: Floats, values: Floats) -> tuple[Floats, Floats]:
-        """Adjoint before the sweep, and the derivative with respect to the costs; shifts cancel in every ratio of sums."""
+        """Adjoint before the sweep, and the derivative with respect to the costs; shifts cancel in every
+        ratio of sums.
+        """
         view = values.reshape(-1, *self.line)
         above = adjoint.reshape(view.shape)
         here = self.stay * above
         reached, reaching = _along(self.out, above), _along(self.into, view)
-        # All terms vanish with the kernel: a difference of the sweep's result and its diagonal would leave rounding errors behind.
+        # All terms vanish with the kernel: a difference of the sweep's result and its diagonal would leave
+        # rounding errors behind.
         slope = np.exp(-self.cost[:, 0]) * self._by_cost(here, view)
         if self.cost.size == 1:  # then both sums below are the same
             slope -= np.vdot(reached, reaching)
         else:
-            slope -= 0.5 * (self._by_cost(self.out * above, reaching) + self._by_cost(self.into * view, reached))
+            slope -= 0.5 * (
+                self._by_cost(self.out * above, reaching) + self._by_cost(self.into * view, reached)
+            )
         here *= self.left
         here += self.into * reached
         return here, slope
@@ -159,7 +175,9 @@ def kernel_products(lattice: Lattice, costs: Sequence[Floats], vectors: Floats) 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Cross-validated squared error, its derivatives by the costs of the levels of each column, and how far these are noise."""
+    """Cross-validated squared error, its derivatives by the costs of the levels of each column, and how far
+    these are noise.
+    """
 
     error: float
     slopes: list[Floats]
@@ -167,7 +185,9 @@ class HeldOut:
 
     @staticmethod
     def without_noise(slope: Floats, cost: Floats, noise: float) -> Floats:
-        """Where all neighbours differ in a column slopes cancel to rounding errors, which a huge cost must not magnify."""
+        """Where all neighbours differ in a column slopes cancel to rounding errors, which a huge cost must
+        not magnify.
+        """
         return np.where((np.abs(slope) <= noise) & (cost > SAFE_COST), 0.0, slope)
 
 
@@ -187,11 +207,17 @@ def held_out_error(lattice: Lattice, folds: Folds, weight: Floats, costs: Sequen
         residual = weight[held_out] - predicted
         pull = folds.share[held_out] * residual
         push = -2 * pull / total  # d score / d weighted
-        adjoint: Floats = np.stack([np.bincount(cell, part, lattice.size) for part in (-push * predicted, push)])
+        adjoint: Floats = np.stack(
+            [np.bincount(cell, part, lattice.size) for part in (-push * predicted, push)]
+        )
         slopes: list[Floats] = [np.zeros(0)] * len(costs)
         for column in reversed(range(len(costs))):
             adjoint, slopes[column] = steps[column].backward(adjoint, values[column])
-        return HeldOut(float(pull @ residual), slopes, 8 * np.finfo(np.float64).eps * float(np.abs(push * weighted).sum()))
+        return HeldOut(
+            float(pull @ residual),
+            slopes,
+            8 * np.finfo(np.float64).eps * float(np.abs(push * weighted).sum()),
+        )
 
     parts = each_block(block, range(len(folds.members)))
     slopes = [np.sum([part.slopes[column] for part in parts], axis=0) for column in range(len(costs))]

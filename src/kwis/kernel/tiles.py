@@ -23,8 +23,8 @@ _ROWS = 128  # per block
 _PRODUCT_ROWS = 256  # per block of a product of many vectors
 _FEW_VECTORS = 16  # up to which every pair computed once beats matrix products
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
-# A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from the nearest one: more of the
-# digits than these would cancel.
+# A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from
+# the nearest one: more of the digits than these would cancel.
 _ENOUGH = {np.dtype(np.float64): 2.0**-64, np.dtype(np.float32): 2.0**-20}
 
 
@@ -37,7 +37,9 @@ class FusedCV:
 
     tiles: Tiles
     folds: Folds
-    _spare: list[Floats] = field(default_factory=list, repr=False, compare=False)  # memory for kernels, kept between evaluations
+    _spare: list[Floats] = field(
+        default_factory=list, repr=False, compare=False
+    )  # memory for kernels, kept between evaluations
 
     @classmethod
     def of(cls, geometry: Geometry, folds: Folds, dtype: Any = np.float64) -> FusedCV:
@@ -49,7 +51,11 @@ class FusedCV:
 
     def score(self, weight: Floats, bandwidth: Bandwidth) -> Score:
         """Cross-validated squared error and its gradient with respect to the log bandwidth."""
-        arrays, vectors, own = self.tiles.scaled(bandwidth), self._vectors(weight), weight[self.tiles.layout.order]
+        arrays, vectors, own = (
+            self.tiles.scaled(bandwidth),
+            self._vectors(weight),
+            weight[self.tiles.layout.order],
+        )
         if np.ndim(bandwidth) == 0:
             return self._shared(arrays, vectors, own)
         return self._per_feature(arrays, vectors, own)
@@ -77,14 +83,18 @@ class FusedCV:
         gradient = -2 * np.sum(share * residual * slope) * 2 * math.log(2)
         return Score(float(np.sum(share * residual**2)), np.array([gradient]))
 
-    def _row_by_row(self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], rows: Ints) -> tuple[Floats, Floats]:
+    def _row_by_row(
+        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], rows: Ints
+    ) -> tuple[Floats, Floats]:
         """Held-out means of the given rows and their slopes, each row counted from its nearest neighbour."""
         (x, codes, *columns), skips = arrays, self.tiles.layout.skips[rows]
         x, codes = x[rows], codes[rows]
         predicted, slope = np.empty(rows.size), np.empty(rows.size)
 
         def block(part: slice) -> None:
-            fused.shared(np.array([part.start, part.stop]), x, codes, *columns, *vectors, skips, predicted, slope)
+            fused.shared(
+                np.array([part.start, part.stop]), x, codes, *columns, *vectors, skips, predicted, slope
+            )
 
         each_block(block, row_blocks(rows.size, _ROWS))
         return predicted, slope
@@ -95,7 +105,9 @@ class FusedCV:
         if 2 * np.count_nonzero(remote) < own.size:
             predicted, slopes, code_slopes = self._pair_by_pair(arrays, vectors, own, remote)
         else:
-            predicted, slopes, code_slopes = self._features_row_by_row(arrays, vectors, own, np.arange(own.size))
+            predicted, slopes, code_slopes = self._features_row_by_row(
+                arrays, vectors, own, np.arange(own.size)
+            )
         share, penalty = self.folds.share[layout.order], arrays[4].astype(np.float64)
         gradient = np.empty(geometry.d)
         gradient[geometry.numeric_columns] = slopes[: geometry.numeric_columns.size]
@@ -103,7 +115,11 @@ class FusedCV:
         return Score(float(np.sum(share * (own - predicted) ** 2)), gradient * 2 * math.log(2))
 
     def _pair_by_pair(
-        self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, remote: NDArray[np.bool_]
+        self,
+        arrays: tuple[Floats, ...],
+        vectors: tuple[Floats, Floats],
+        own: Floats,
+        remote: NDArray[np.bool_],
     ) -> tuple[Floats, Floats, Floats]:
         """Held-out means and slopes in two passes over the pairs; the remote rows one by one."""
         layout = self.tiles.layout
@@ -113,7 +129,9 @@ class FusedCV:
         alone = remote | (total < _ENOUGH[self.tiles.dtype])
         predicted = np.where(alone, 0.0, load) / np.where(alone, 1.0, total)
         factor = np.where(alone, 0.0, -2 * share * (own - predicted)) / np.where(alone, 1.0, total)
-        slopes, code_slopes = pairs.second_pass(layout, arrays, self._by_row(mass, mass * own, factor, factor * predicted), kept)
+        slopes, code_slopes = pairs.second_pass(
+            layout, arrays, self._by_row(mass, mass * own, factor, factor * predicted), kept
+        )
         self._spare.append(kept)
         rows = np.flatnonzero(alone)
         if rows.size:
@@ -124,9 +142,17 @@ class FusedCV:
     def _features_row_by_row(
         self, arrays: tuple[Floats, ...], vectors: tuple[Floats, Floats], own: Floats, rows: Ints
     ) -> tuple[Floats, Floats, Floats]:
-        """Held-out means of the given rows, and what they add to the slopes of numeric and of categorical columns."""
+        """Held-out means of the given rows, and what they add to the slopes of numeric and of categorical
+        columns.
+        """
         (x, codes, *columns), layout = arrays, self.tiles.layout
-        x, codes, own, skips, share = x[rows], codes[rows], own[rows], layout.skips[rows], self.folds.share[layout.order[rows]]
+        x, codes, own, skips, share = (
+            x[rows],
+            codes[rows],
+            own[rows],
+            layout.skips[rows],
+            self.folds.share[layout.order[rows]],
+        )
         predicted = np.empty(rows.size)
         blocks = row_blocks(rows.size, max(_ROWS_PER_CHUNK, -(-rows.size // _CHUNKS)))
         slopes, code_slopes = np.zeros((len(blocks), x.shape[1])), np.zeros((len(blocks), codes.shape[1]))
@@ -140,7 +166,9 @@ class FusedCV:
         return predicted, slopes.sum(axis=0), code_slopes.sum(axis=0)
 
     def scan(self, weight: Floats, bandwidths: Floats) -> Floats:
-        """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are squares."""
+        """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are
+        squares.
+        """
         layout, arrays = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
         vectors = self._vectors(weight)
         share, own = self.folds.share[layout.order], weight[layout.order]
@@ -167,7 +195,9 @@ def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:
 
 
 def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -> Floats:
-    """``K @ vectors`` with the RBF kernel between all rows; few vectors are summed on the fly, many by matrix products."""
+    """``K @ vectors`` with the RBF kernel between all rows; few vectors are summed on the fly, many by matrix
+    products.
+    """
     if vectors.shape[1] <= _FEW_VECTORS:
         return Points.of(geometry, bandwidth, RBF).all_pairs(vectors)
     layout = Layout.of(geometry.n, None)
@@ -175,11 +205,21 @@ def kernel_products(geometry: Geometry, bandwidth: Bandwidth, vectors: Floats) -
     out = np.zeros(vectors.shape)
 
     def block(rows: slice) -> None:
-        # Some tiles at a time, so that the piece of kernel in flight stays in cache however many rows there are.
+        # Some tiles at a time, so that the piece of kernel in flight stays in cache however many rows there
+        # are.
         for part in row_blocks(layout.tile_count, _BLOCK_CELLS // (_PRODUCT_ROWS * fused.TILE)):
             columns = slice(part.start * fused.TILE, min(part.stop * fused.TILE, geometry.n))
             kernel = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-            fused.kernel_rows(np.array([rows.start, rows.stop]), x, codes, tiles[part], tile_codes[part], penalty, base[part], kernel)
+            fused.kernel_rows(
+                np.array([rows.start, rows.stop]),
+                x,
+                codes,
+                tiles[part],
+                tile_codes[part],
+                penalty,
+                base[part],
+                kernel,
+            )
             out[rows] += kernel @ vectors[columns]
 
     each_block(block, row_blocks(geometry.n, _PRODUCT_ROWS))

@@ -15,7 +15,9 @@ from kwis.kernel.held_out import Folds
 from kwis.typing import Bandwidth, Floats, Ints
 
 _STRIPS = 24  # each has sums of its own for the columns: enough for as many threads, and memory 24 n at most
-_SPARE = 16  # unused places after each feature of a tile: at a stride of a power of two the features would evict each other from cache
+# unused places after each feature of a tile: at a stride of a power of two the features would evict each
+# other from cache
+_SPARE = 16
 # exp(-q/2) = 2**-(q log2(e) / 2)
 _UNIT = math.sqrt(math.log2(math.e) / 2)
 
@@ -44,16 +46,22 @@ class Strip:
     def all(cls, later: Ints) -> tuple[Strip, ...]:
         """Strips with about as many pairs of tiles each, the same for any number of threads."""
         before = np.append(0, np.cumsum(later.size - later))
-        cuts = np.unique([0, *np.searchsorted(before, before[-1] * np.arange(1, _STRIPS) / _STRIPS), later.size])
-        return tuple(cls(np.array([first, last]), slice(int(before[first]), int(before[last]))) for first, last in pairwise(cuts.tolist()))
+        cuts = np.unique(
+            [0, *np.searchsorted(before, before[-1] * np.arange(1, _STRIPS) / _STRIPS), later.size]
+        )
+        return tuple(
+            cls(np.array([first, last]), slice(int(before[first]), int(before[last])))
+            for first, last in pairwise(cuts.tolist())
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where each row stands: rows in fold order, columns in tiles that never mix two folds.
 
-    ``skips`` holds, for each row, the first tile of its fold and the first after it; ``starts`` the first row of each tile, and the number
-    of rows; ``later``, for each tile, the first one of a later fold; ``strips`` cuts the tiles into what one thread does at a time.
+    ``skips`` holds, for each row, the first tile of its fold and the first after it; ``starts`` the first row
+    of each tile, and the number of rows; ``later``, for each tile, the first one of a later fold; ``strips``
+    cuts the tiles into what one thread does at a time.
     """
 
     order: Ints
@@ -94,7 +102,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Contexts by row and by tile, in one precision; ``unit`` brings every column to a span near 1, which single precision holds."""
+    """Contexts by row and by tile, in one precision; ``unit`` brings every column to a span near 1, which
+    single precision holds.
+    """
 
     layout: Layout
     geometry: Geometry
@@ -115,7 +125,9 @@ class Tiles:
         flat = np.zeros((layout.tile_count * fused.TILE, groups * fused.GROUP), dtype)
         flat[layout.slot] = rows
         columns = np.zeros((layout.tile_count, groups, fused.GROUP, fused.TILE + _SPARE), dtype)
-        columns[..., : fused.TILE] = flat.reshape(layout.tile_count, fused.TILE, groups, fused.GROUP).transpose(0, 2, 3, 1)
+        columns[..., : fused.TILE] = flat.reshape(
+            layout.tile_count, fused.TILE, groups, fused.GROUP
+        ).transpose(0, 2, 3, 1)
         codes = compact(geometry.codes)[layout.order].astype(dtype)
         code_flat = np.zeros((layout.tile_count * fused.TILE, codes.shape[1]), dtype)
         code_flat[layout.slot] = codes
@@ -128,10 +140,19 @@ class Tiles:
         return self.rows.dtype
 
     def scaled(self, bandwidth: Bandwidth) -> tuple[Floats, ...]:
-        """The leading arguments of the compiled kernels: contexts in units in which the kernel is ``2**-q``."""
+        """The leading arguments of the compiled kernels: contexts in units in which the kernel is
+        ``2**-q``.
+        """
         h = self.geometry.usable(bandwidth, _LIMITS[self.dtype].smallest_share)
         scale = np.zeros(self.rows.shape[1], self.dtype)
         scale[: self.unit.size] = _UNIT * (self.unit / h[self.geometry.numeric_columns])
         penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
-        return self.rows * scale, self.row_codes, self.columns * grouped, self.column_codes, penalty, self.base
+        return (
+            self.rows * scale,
+            self.row_codes,
+            self.columns * grouped,
+            self.column_codes,
+            penalty,
+            self.base,
+        )

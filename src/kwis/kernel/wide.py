@@ -1,4 +1,6 @@
-"""Many columns: matrix products while they are exact, compiled differences where bandwidths are so small that products would cancel."""
+"""Many columns: matrix products while they are exact, compiled differences where bandwidths are so small that
+products would cancel.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,14 @@ _ROUGH_ERROR = 1e-7  # of a squared distance, where a minimum is only to be loca
 
 @dataclass(frozen=True, slots=True)
 class WideCV:
-    """Held-out error of the RBF kernel; a search per feature may start from small bandwidths and then leave them."""
+    """Held-out error of the RBF kernel; a search per feature may start from small bandwidths and then leave
+    them.
+    """
 
     products: BlockedCV
-    _differences: list[CrossValidation] = field(default_factory=list, repr=False, compare=False)  # made when first needed
+    _differences: list[CrossValidation] = field(
+        default_factory=list, repr=False, compare=False
+    )  # made when first needed
 
     @staticmethod
     def fits(geometry: Geometry, folds: Folds, kernel: Kernel) -> bool:

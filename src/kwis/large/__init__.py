@@ -1,7 +1,8 @@
 """Kernel-WIS of logs beyond memory and beyond one machine.
 
-Data flows ``source -> summary -> frame -> pairs -> (blocks | approximate) -> estimate``; a runner, threads here or the workers of a Dask
-cluster, carries out the tasks. :func:`kernel_wis` is the front door, :func:`score_bandwidths` says what bandwidths are worth at full size.
+Data flows ``source -> summary -> frame -> pairs -> (blocks | approximate) -> estimate``; a runner, threads
+here or the workers of a Dask cluster, carries out the tasks. :func:`kernel_wis` is the front door,
+:func:`score_bandwidths` says what bandwidths are worth at full size.
 
 Names are loaded when they are first used: a worker that starts in the middle of a run needs the tasks only.
 """
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from kwis.large.select import Selection
     from kwis.large.source import Weigher
 
-__all__ = ["EXACT_ROWS", "Approximation", "LargeKernelWIS", "Selection", "Weigher", "kernel_wis", "score_bandwidths"]
+__all__ = [
+    "EXACT_ROWS",
+    "Approximation",
+    "LargeKernelWIS",
+    "Selection",
+    "Weigher",
+    "kernel_wis",
+    "score_bandwidths",
+]
 
 _HOME_OF = {
     "Approximation": "approximate",

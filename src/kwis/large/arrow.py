@@ -19,7 +19,12 @@ def kind_of(type_: Any, name: str, place: str) -> Kind:
 
     if types.is_null(type_):
         return "empty"
-    if types.is_boolean(type_) or types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+    if (
+        types.is_boolean(type_)
+        or types.is_integer(type_)
+        or types.is_floating(type_)
+        or types.is_decimal(type_)
+    ):
         return "number"
     if types.is_date(type_) or types.is_timestamp(type_):
         return "date"
@@ -42,9 +47,18 @@ def alike(parts: Sequence[Any]) -> Any:
         pieces = [part.column(name) for part in parts]
         if any(piece.type != pieces[0].type for piece in pieces):
             common = {"number": pa.float64(), "date": pa.timestamp("us"), "text": pa.string()}
-            kind = next((found for found in (kind_of(piece.type, name, "a file") for piece in pieces) if found != "empty"), "number")
+            kind = next(
+                (
+                    found
+                    for found in (kind_of(piece.type, name, "a file") for piece in pieces)
+                    if found != "empty"
+                ),
+                "number",
+            )
             pieces = [piece.cast(common[kind]) for piece in pieces]
-        columns.append(pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], type=pieces[0].type))
+        columns.append(
+            pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], type=pieces[0].type)
+        )
     return pa.table(columns, names=first.column_names)
 
 
@@ -71,4 +85,6 @@ def labels(column: Any) -> tuple[Ints, tuple[str | None, ...]]:
     coded = pc.dictionary_encode(column.cast(pa.string()), null_encoding="encode").combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0)
-    return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), tuple(coded.dictionary.to_pylist())
+    return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), tuple(
+        coded.dictionary.to_pylist()
+    )

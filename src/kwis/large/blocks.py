@@ -1,8 +1,9 @@
 """Exact Kernel-WIS over the blocks of a log that need not fit in memory.
 
-With ``G = K c`` and ``M = K (c w)`` over all pairs of rows, ``c`` their mass, the weights applied are ``v = w G / M``; both forms of the
-estimate and their influence then follow from sums of ``c v`` and ``c v r`` and from one more pass over the pairs. So two passes,
-each over every pair of blocks once, give everything; 6 numbers per row are kept between them.
+With ``G = K c`` and ``M = K (c w)`` over all pairs of rows, ``c`` their mass, the weights applied are ``v = w
+G / M``; both forms of the estimate and their influence then follow from sums of ``c v`` and ``c v r`` and
+from one more pass over the pairs. So two passes, each over every pair of blocks once, give everything; 6
+numbers per row are kept between them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One form of the estimate in numbers; ``error`` is the standard deviation that an approximation adds, 0 where there is none."""
+    """One form of the estimate in numbers; ``error`` is the standard deviation that an approximation adds, 0
+    where there is none.
+    """
 
     value: float
     std_error: float
@@ -56,12 +59,16 @@ class Totals:
     squares: float = 0.0
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(self.load_reward + other.load_reward, self.load + other.load, self.squares + other.squares)
+        return Totals(
+            self.load_reward + other.load_reward, self.load + other.load, self.squares + other.squares
+        )
 
     @classmethod
     def of(cls, rows: Rows, applied: Floats) -> Totals:
         counted = rows.mass * applied
-        return cls(float(np.sum(counted * rows.reward)), float(counted.sum()), float(np.sum(counted * counted)))
+        return cls(
+            float(np.sum(counted * rows.reward)), float(counted.sum()), float(np.sum(counted * counted))
+        )
 
     @property
     def effective_n(self) -> float:
@@ -71,13 +78,25 @@ class Totals:
 def exact(runner: Runner, blocks: Sequence[Any], frame: Frame, space: Space) -> Found:
     """Kernel-WIS over all pairs of rows."""
     around = kernel_sums(runner, blocks, (None,) * len(blocks), frame, space, "kernel sums of the weights")
-    terms = runner.each(terms_of, [(block, near, frame) for block, near in zip(blocks, around, strict=True)], "weights applied")
-    parts = runner.each(totals_of, [(block, near, frame) for block, near in zip(blocks, around, strict=True)], "weights applied")
+    terms = runner.each(
+        terms_of,
+        [(block, near, frame) for block, near in zip(blocks, around, strict=True)],
+        "weights applied",
+    )
+    parts = runner.each(
+        totals_of,
+        [(block, near, frame) for block, near in zip(blocks, around, strict=True)],
+        "weights applied",
+    )
     totals: Totals = runner.fetch(reduced(runner, combined, parts, "weights applied"))
     value, normalised = values_of(totals, frame)
     pulls = kernel_sums(runner, blocks, terms, frame, space, "kernel sums of the influence")
-    tasks = [(*three, frame, value, normalised, totals.load) for three in zip(blocks, around, pulls, strict=True)]
-    squares: Floats = runner.fetch(reduced(runner, combined, runner.each(squares_of, tasks, "influence"), "influence"))
+    tasks = [
+        (*three, frame, value, normalised, totals.load) for three in zip(blocks, around, pulls, strict=True)
+    ]
+    squares: Floats = runner.fetch(
+        reduced(runner, combined, runner.each(squares_of, tasks, "influence"), "influence")
+    )
     errors = [standard_error(float(square), frame) for square in squares]
     return Found(
         plain=Figures(value=unit(value, frame), std_error=errors[0]),
@@ -86,7 +105,9 @@ def exact(runner: Runner, blocks: Sequence[Any], frame: Frame, space: Space) -> 
     )
 
 
-def kernel_sums(runner: Runner, blocks: Sequence[Any], vectors: Sequence[Any], frame: Frame, space: Space, what: str) -> list[Any]:
+def kernel_sums(
+    runner: Runner, blocks: Sequence[Any], vectors: Sequence[Any], frame: Frame, space: Space, what: str
+) -> list[Any]:
     """``K @ vectors`` block by block; vectors that are None are the mass and the mass times the weight."""
     both = list(zip(blocks, vectors, strict=True))
     if space.infinite:  # everyone is everyone's neighbour
@@ -96,7 +117,12 @@ def kernel_sums(runner: Runner, blocks: Sequence[Any], vectors: Sequence[Any], f
 
 
 def pair_sums(
-    one: Block, one_vectors: Floats | None, other: Block | None, other_vectors: Floats | None, frame: Frame, space: Space
+    one: Block,
+    one_vectors: Floats | None,
+    other: Block | None,
+    other_vectors: Floats | None,
+    frame: Frame,
+    space: Space,
 ) -> tuple[Floats, Floats]:
     """Task: what two blocks add to each other's kernel sums; ``other`` None stands for the block itself."""
     mine = frame.load(one)
@@ -139,7 +165,9 @@ def terms_of(block: Block, near: Floats, frame: Frame) -> Floats:
 def reactive(rows: Rows, applied: Floats, reward: Floats, near: Floats) -> Floats:
     """``c v r / G``, ``c v r / M``, ``c v / G`` and ``c v / M``."""
     load = rows.mass * applied
-    return np.column_stack([load * reward, load * reward, load, load]) / np.maximum(near[:, [0, 1, 0, 1]], _TINY)
+    return np.column_stack([load * reward, load * reward, load, load]) / np.maximum(
+        near[:, [0, 1, 0, 1]], _TINY
+    )
 
 
 def totals_of(block: Block, near: Floats, frame: Frame) -> Totals:
@@ -149,12 +177,16 @@ def totals_of(block: Block, near: Floats, frame: Frame) -> Totals:
 
 
 def influence_parts(rows: Rows, applied: Floats, reward: Floats, pulls: Floats) -> tuple[Floats, Floats]:
-    """What a row adds to ``sum c v r`` and to ``sum c v``, through its own term and through those of its neighbours."""
+    """What a row adds to ``sum c v r`` and to ``sum c v``, through its own term and through those of its
+    neighbours.
+    """
     of_reward = applied * reward + pulls[:, 0] - rows.weight * pulls[:, 1]
     return of_reward, applied + pulls[:, 2] - rows.weight * pulls[:, 3]
 
 
-def squares_of(block: Block, near: Floats, pulls: Floats, frame: Frame, value: float, normalised: float, load: float) -> Floats:
+def squares_of(
+    block: Block, near: Floats, pulls: Floats, frame: Frame, value: float, normalised: float, load: float
+) -> Floats:
     """Task: sums of squared influence, plain and normalised."""
     rows = frame.load(block)
     of_reward, of_load = influence_parts(rows, applied_to(rows, near, frame.mass), rows.reward, pulls)
@@ -168,7 +200,9 @@ def squares_of(block: Block, near: Floats, pulls: Floats, frame: Frame, value: f
 def values_of(totals: Totals, frame: Frame) -> tuple[float, float]:
     """Both forms of the estimate, in the units of the frame."""
     if totals.load == 0:
-        raise InputError(f"`weight` must be positive in at least one row for kernel-wis, got 0.0 in all {frame.n} rows")
+        raise InputError(
+            f"`weight` must be positive in at least one row for kernel-wis, got 0.0 in all {frame.n} rows"
+        )
     return totals.load_reward / frame.mass, totals.load_reward / totals.load
 
 

@@ -1,7 +1,9 @@
-"""Tasks on the workers of a Dask cluster, through the client that the user has: its security settings, its address, no port of ours.
+"""Tasks on the workers of a Dask cluster, through the client that the user has: its security settings, its
+address, no port of ours.
 
-What is sent is small: paths, row numbers and settings. Workers read the files, keep what they computed and add it up among themselves;
-only final numbers come back. Tasks depend on nothing but their arguments, so one that was lost with its worker is simply run again.
+What is sent is small: paths, row numbers and settings. Workers read the files, keep what they computed and
+add it up among themselves; only final numbers come back. Tasks depend on nothing but their arguments, so one
+that was lost with its worker is simply run again.
 """
 
 from __future__ import annotations
@@ -36,9 +38,13 @@ class Cluster:
         if not hasattr(self.client, "submit") or not hasattr(self.client, "scheduler_info"):
             raise InputError(f"`client` must be a dask.distributed.Client, got {type(self.client).__name__}")
         if getattr(self.client, "asynchronous", False):
-            raise InputError("`client` must be a synchronous dask.distributed.Client, got an asynchronous one")
+            raise InputError(
+                "`client` must be a synchronous dask.distributed.Client, got an asynchronous one"
+            )
         if getattr(self.client, "status", "running") != "running":
-            raise InputError(f"`client` must be connected to its scheduler, got one that is {self.client.status}")
+            raise InputError(
+                f"`client` must be connected to its scheduler, got one that is {self.client.status}"
+            )
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Handle:
         return self._submit(function, arguments, function.__name__.strip("_"))
@@ -46,7 +52,13 @@ class Cluster:
     def each(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], what: str) -> list[Handle]:
         return [self._submit(function, arguments, what) for arguments in tasks]
 
-    def pairs(self, function: Callable[..., Any], blocks: Sequence[tuple[Any, ...]], common: tuple[Any, ...], what: str) -> list[Handle]:
+    def pairs(
+        self,
+        function: Callable[..., Any],
+        blocks: Sequence[tuple[Any, ...]],
+        common: tuple[Any, ...],
+        what: str,
+    ) -> list[Handle]:
         sums: list[Handle | None] = [None] * len(blocks)
         waiting: list[list[tuple[int, Handle]]] = [[] for _ in blocks]
 
@@ -75,7 +87,10 @@ class Cluster:
         """Partitions of a Dask dataframe as blocks, computed on the workers and kept there."""
         with self._clear_errors():
             parts = self.client.compute(frame.to_delayed())
-        return [self._submit(FrameBlock, (part, f"{self.run}-{index}"), "opening partitions") for index, part in enumerate(parts)]
+        return [
+            self._submit(FrameBlock, (part, f"{self.run}-{index}"), "opening partitions")
+            for index, part in enumerate(parts)
+        ]
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], what: str) -> Handle:
         self.count += 1
@@ -103,15 +118,19 @@ class Cluster:
             raise
         except KilledWorker as failure:
             raise KwisError(
-                f"the Dask worker {failure.last_worker.address} died, as did others given the same task, most likely for lack of memory: "
+                f"the Dask worker {failure.last_worker.address} died, as did others given the same task, "
+                f"most likely for lack of memory: "
                 "give workers more, or ask for a smaller `block_rows`"
             ) from None
         except MemoryError:
-            raise KwisError("a Dask worker ran out of memory: give workers more, or ask for a smaller `block_rows`") from None
+            raise KwisError(
+                "a Dask worker ran out of memory: give workers more, or ask for a smaller `block_rows`"
+            ) from None
         except (CancelledError, CommClosedError, TimeoutError, OSError) as failure:
             if isinstance(failure, OSError | TimeoutError) and self.client.status == "running":
                 raise
             where = getattr(self.client.scheduler, "address", None) or "the cluster"
             raise KwisError(
-                f"the Dask scheduler of {where} went away before the result was there; nothing was written, start it and run again"
+                f"the Dask scheduler of {where} went away before the result was there; nothing was written, "
+                f"start it and run again"
             ) from None

@@ -13,7 +13,8 @@ from kwis.typing import Floats, Ints
 
 _NEIGHBOURS, _CHECKED, _SUBSET = 1, 2, 3  # streams of random numbers
 _BINS, _BINS_PER_OCTAVE = 4096, 8
-_FLOOR = 0.25  # share of an average term that every row counts when rows to check are chosen, even one of no weight
+# share of an average term that every row counts when rows to check are chosen, even one of no weight
+_FLOOR = 0.25
 
 
 def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
@@ -23,7 +24,9 @@ def _generator(seed: int, stream: int, number: int) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """Sampled rows that stand for all; ``vectors`` are ``c / pi`` and ``c w / pi``, ``block`` and ``row`` where each comes from."""
+    """Sampled rows that stand for all; ``vectors`` are ``c / pi`` and ``c w / pi``, ``block`` and ``row``
+    where each comes from.
+    """
 
     context: Floats
     vectors: Floats
@@ -36,7 +39,12 @@ class Neighbours:
 
 def joined(*parts: Neighbours) -> Neighbours:
     """Task: samples of several blocks as one."""
-    return Neighbours(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("context", "vectors", "block", "row")))
+    return Neighbours(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("context", "vectors", "block", "row")
+        )
+    )
 
 
 def draw_neighbours(block: Block, number: int, frame: Frame, size: int, seed: int) -> Neighbours:
@@ -50,9 +58,13 @@ def draw_neighbours(block: Block, number: int, frame: Frame, size: int, seed: in
 
 
 def stratified(block: Block, number: int, frame: Frame, size: int, seed: int) -> Rows:
-    """Task: this block's share of about ``size`` rows, all equally likely, spread evenly over blocks and sizes of weights."""
+    """Task: this block's share of about ``size`` rows, all equally likely, spread evenly over blocks and
+    sizes of weights.
+    """
     rows = frame.load(block)
-    taken = systematic(np.full(rows.n, min(size / frame.n, 1.0)), rows.weight, _generator(seed, _SUBSET, number))
+    taken = systematic(
+        np.full(rows.n, min(size / frame.n, 1.0)), rows.weight, _generator(seed, _SUBSET, number)
+    )
     return take(rows, taken)
 
 
@@ -62,14 +74,20 @@ def take(rows: Rows, taken: Ints) -> Rows:
 
 def joined_rows(*parts: Rows) -> Rows:
     """Task: rows of several blocks as one."""
-    return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("context", "weight", "reward", "mass")))
+    return Rows(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("context", "weight", "reward", "mass")
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
     """Rows to check: their weights applied so far, ranked by a random number over their size.
 
-    Those of smallest ``rank`` are a sample with probability ``chance = min(1, size * tau)``, ``tau`` the smallest rank left out.
+    Those of smallest ``rank`` are a sample with probability ``chance = min(1, size * tau)``, ``tau`` the
+    smallest rank left out.
     """
 
     rows: Rows
@@ -79,7 +97,9 @@ class Sampled:
     chance: Floats
 
     @classmethod
-    def candidates(cls, rows: Rows, applied: Floats, frame: Frame, number: int, seed: int, count: int) -> Sampled:
+    def candidates(
+        cls, rows: Rows, applied: Floats, frame: Frame, number: int, seed: int, count: int
+    ) -> Sampled:
         """The rows of a block that may be among the ``count`` of smallest rank."""
         likely = np.abs(rows.reward) + np.abs(rows.reward - frame.mean_reward) + frame.reward_size
         size = rows.mass * (applied + _FLOOR) * np.where(likely > 0, likely, 1.0)
@@ -96,7 +116,9 @@ class Sampled:
 
 
 def rank_counts(sampled: Sampled) -> Ints:
-    """Task: how many ranks there are in each eighth of an octave, so that few rows need be sent to find the smallest of all."""
+    """Task: how many ranks there are in each eighth of an octave, so that few rows need be sent to find the
+    smallest of all.
+    """
     with np.errstate(divide="ignore"):
         bins = np.floor(_BINS_PER_OCTAVE * np.log2(sampled.rank)) + _BINS // 2
     return np.bincount(np.clip(bins, 0, _BINS - 1).astype(np.int64), minlength=_BINS)
@@ -115,7 +137,9 @@ _BESIDE_ROWS = tuple(one.name for one in fields(Sampled) if one.name != "rows")
 def keep_smallest(count: int, *parts: Sampled) -> Sampled:
     """Task: the rows of smallest rank among several parts."""
     rows = joined_rows(*(part.rows for part in parts))
-    return Sampled(rows, *(np.concatenate([getattr(part, name) for part in parts]) for name in _BESIDE_ROWS)).smallest(count)
+    return Sampled(
+        rows, *(np.concatenate([getattr(part, name) for part in parts]) for name in _BESIDE_ROWS)
+    ).smallest(count)
 
 
 def chosen_of(kept: Sampled, count: int) -> Sampled:

@@ -58,25 +58,29 @@ def kernel_wis(
     Parameters
     ----------
     source
-        Parquet files: a folder, a path, a pattern or a list of them; a folder with ``context.npy``, ``weight.npy`` and ``reward.npy``; a
-        :class:`kwis.WeightedSample`; with ``client``, also a Dask dataframe.
+        Parquet files: a folder, a path, a pattern or a list of them; a folder with ``context.npy``,
+        ``weight.npy`` and ``reward.npy``; a :class:`kwis.WeightedSample`; with ``client``, also a Dask
+        dataframe.
     weight, target, propensity, action
-        A column of importance weights; or the target's probability of the logged action and the logger's; or, with ``action``, the action
-        the target takes for certain.
+        A column of importance weights; or the target's probability of the logged action and the logger's; or,
+        with ``action``, the action the target takes for certain.
     context
         Raw columns, encoded as :mod:`kwis.data.encode` says; None: every column without another role.
     bandwidth
         Numbers in units of the encoded context, or ``"cv"``: selected on about ``selection_rows`` rows.
     exact
-        True: all pairs of rows; False: the approximation of :mod:`kwis.large.approximate`; None: exact up to 100,000 rows.
+        True: all pairs of rows; False: the approximation of :mod:`kwis.large.approximate`; None: exact up to
+        100,000 rows.
     neighbours
         Rows in each of the two samples of the approximation; None: 20 times the square root of the rows.
     block_rows
         Rows read at once; None: a 32nd of the log, from 8,192 to 262,144.
     cache_bytes
-        How much of the rows already read every process keeps; a task needs about 400 bytes per row of two blocks beside it.
+        How much of the rows already read every process keeps; a task needs about 400 bytes per row of two
+        blocks beside it.
     client
-        A :class:`dask.distributed.Client` whose workers do the work; they must see the same files. Or a runner.
+        A :class:`dask.distributed.Client` whose workers do the work; they must see the same files. Or a
+        runner.
     progress
         Called as ``progress(done, total, what)``.
     """
@@ -138,7 +142,12 @@ class Asked:
 def framed(runner: Runner, log: Opened, cache_bytes: int = CACHE_BYTES) -> Frame:
     """How the blocks of a log are to be read, from one pass over it."""
     parts = runner.each(summarise, [(block, log.columns) for block in log.blocks], "reading the log once")
-    return Frame.of(runner.fetch(reduced(runner, combined, parts, "reading the log once")), log.columns, log.categorical, cache_bytes)
+    return Frame.of(
+        runner.fetch(reduced(runner, combined, parts, "reading the log once")),
+        log.columns,
+        log.categorical,
+        cache_bytes,
+    )
 
 
 def estimated(runner: Runner, log: Opened, asked: Asked, seed: int) -> LargeKernelWIS:
@@ -155,7 +164,9 @@ def estimated(runner: Runner, log: Opened, asked: Asked, seed: int) -> LargeKern
     return _result(found, made, frame, bandwidth, selection)
 
 
-def _bandwidth(runner: Runner, log: Opened, frame: Frame, asked: Asked, seed: int) -> tuple[Bandwidth, Selection | None]:
+def _bandwidth(
+    runner: Runner, log: Opened, frame: Frame, asked: Asked, seed: int
+) -> tuple[Bandwidth, Selection | None]:
     if not isinstance(asked.bandwidth, str):
         return check.bandwidth(asked.bandwidth, frame.d), None
     if asked.bandwidth != "cv":
@@ -163,11 +174,15 @@ def _bandwidth(runner: Runner, log: Opened, frame: Frame, asked: Asked, seed: in
     if frame.n < 2:
         return np.inf, None
     size = min(frame.n, asked.selection_rows)
-    found = select(runner, log.blocks, frame, asked.kernel, per_feature=asked.per_feature, size=size, seed=seed)
+    found = select(
+        runner, log.blocks, frame, asked.kernel, per_feature=asked.per_feature, size=size, seed=seed
+    )
     return found.choice.value, found
 
 
-def _result(found: Found, made: Approximation | None, frame: Frame, bandwidth: Bandwidth, selection: Selection | None) -> LargeKernelWIS:
+def _result(
+    found: Found, made: Approximation | None, frame: Frame, bandwidth: Bandwidth, selection: Selection | None
+) -> LargeKernelWIS:
     notes = list(frame.notes)
     if selection is not None:
         notes.append(selection_note(selection, frame.n))
@@ -209,10 +224,11 @@ def score_bandwidths(
     progress: Progress | None = None,
     **columns: Any,
 ) -> tuple[Floats, Floats]:
-    """Squared error with which all other rows of a log predict the weight of some held-out ones, and its standard error.
+    """Squared error with which all other rows of a log predict the weight of some held-out ones, and its
+    standard error.
 
-    One score per shared bandwidth, from about ``rows`` rows against the whole log: what the bandwidth selected on a subset is worth at full
-    size. ``columns`` are those of :func:`kernel_wis`.
+    One score per shared bandwidth, from about ``rows`` rows against the whole log: what the bandwidth
+    selected on a subset is worth at full size. ``columns`` are those of :func:`kernel_wis`.
     """
     named = dict(columns)
     context = named.pop("context", None)
@@ -223,5 +239,10 @@ def score_bandwidths(
     with engine():
         log = opened(source, wanted, runner, client, every=context is None, block_rows=None)
         frame = framed(runner, log)
-        spaces = [Space.of(frame.ends, frame.categorical, check.bandwidth(value, frame.d), as_kernel(kernel)) for value in values]
-        return held_out_scores(runner, log.blocks, frame, spaces, size=check.whole(rows, "rows", 2), seed=_seed(rng))
+        spaces = [
+            Space.of(frame.ends, frame.categorical, check.bandwidth(value, frame.d), as_kernel(kernel))
+            for value in values
+        ]
+        return held_out_scores(
+            runner, log.blocks, frame, spaces, size=check.whole(rows, "rows", 2), seed=_seed(rng)
+        )

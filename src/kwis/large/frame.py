@@ -1,7 +1,9 @@
-"""What a log becomes for the estimators: encoded contexts, weights and rewards in safe units, read block by block.
+"""What a log becomes for the estimators: encoded contexts, weights and rewards in safe units, read block by
+block.
 
-The encoding is that of :mod:`kwis.data.encode` over the whole log, made from its :class:`~kwis.large.summary.Summary`; only gaps in
-numbers are filled with the mean instead of the median, which no single pass can know.
+The encoding is that of :mod:`kwis.data.encode` over the whole log, made from its
+:class:`~kwis.large.summary.Summary`; only gaps in numbers are filled with the mean instead of the median,
+which no single pass can know.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from kwis.sample import balanced
 from kwis.typing import Floats
 
 CACHE_BYTES = 1 << 28
-"""Blocks already read are kept in memory up to this size, in every process, unless the caller says otherwise."""
+"""Blocks already read are kept in memory up to this size, in every process, unless the caller says otherwise.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +90,20 @@ class Frame:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, summary: Summary, columns: Columns | None, categorical: tuple[int, ...] = (), cache_bytes: int = CACHE_BYTES) -> Frame:
+    def of(
+        cls,
+        summary: Summary,
+        columns: Columns | None,
+        categorical: tuple[int, ...] = (),
+        cache_bytes: int = CACHE_BYTES,
+    ) -> Frame:
         if not summary.n:
             raise InputError("`source` must have at least one row, got 0")
         if summary.heaviest == 0:
-            raise InputError(f"`weight` must be positive in at least one row for kernel-wis, got 0.0 in all {summary.n} rows")
+            raise InputError(
+                f"`weight` must be positive in at least one row for kernel-wis, got 0.0 in all {summary.n} "
+                f"rows"
+            )
         ends = np.array([summary.lightest, summary.heaviest])
         weight_shift = int(np.frexp(balanced(ends, summary.mass)[1])[1] - np.frexp(ends[1])[1])
         reward_shift = -int(np.frexp(summary.largest_reward)[1])
@@ -121,7 +133,9 @@ class Frame:
     @property
     def ends(self) -> Floats:
         """Least and largest value of each column of the context."""
-        return np.array([[feature.low for feature in self.features], [feature.high for feature in self.features]])
+        return np.array(
+            [[feature.low for feature in self.features], [feature.high for feature in self.features]]
+        )
 
     def load(self, block: Block) -> Rows:
         """Rows of a block, from memory if they were read not long ago."""
@@ -132,17 +146,23 @@ class Frame:
         if isinstance(block, NpyBlock):
             block = block.arrays()
         if isinstance(block, ArrayBlock):
-            context = np.asarray(block.context, dtype=np.float64) - [feature.centre for feature in self.features]
+            context = np.asarray(block.context, dtype=np.float64) - [
+                feature.centre for feature in self.features
+            ]
             return self._rows(context, np.asarray(block.weight), np.asarray(block.reward), block.mass)
         assert self.columns is not None
         table = block.table(self.columns.needed)
         context = np.column_stack([_feature(feature, table) for feature in self.features])
         mass = None if self.columns.mass is None else numbers(table.column(self.columns.mass))
-        return self._rows(context, weights_of(table, self.columns, block), numbers(table.column(self.columns.reward)), mass)
+        return self._rows(
+            context, weights_of(table, self.columns, block), numbers(table.column(self.columns.reward)), mass
+        )
 
     def _rows(self, context: Floats, weight: Floats, reward: Floats, mass: Floats | None) -> Rows:
         counted = np.ones(weight.size) if mass is None else mass
-        return Rows(context, np.ldexp(weight, self.weight_shift), np.ldexp(reward, self.reward_shift), counted)
+        return Rows(
+            context, np.ldexp(weight, self.weight_shift), np.ldexp(reward, self.reward_shift), counted
+        )
 
 
 def _mean(total: float, mass: float, shift: int, otherwise: float) -> float:
@@ -167,7 +187,11 @@ def _encoded(summary: Summary) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
     constant = [f"`{column.name}`" for column, found in made if not found]
     if constant:
         notes.append(f"left out of the context, the same in every row: {', '.join(constant)}")
-    filled = [f"`{column.name}`" for column, found in made if column.missing and any(one.kind == "number" for one in found)]
+    filled = [
+        f"`{column.name}`"
+        for column, found in made
+        if column.missing and any(one.kind == "number" for one in found)
+    ]
     if filled:
         notes.append(f"gaps filled with the mean, beside a column that marks them: {', '.join(filled)}")
     if not features:
@@ -189,18 +213,26 @@ def _features(column: ColumnSummary) -> tuple[Feature, ...]:
         return gap
     scale = math.sqrt(column.squares / (column.count + column.missing))
     ends = ((column.low - column.mean) / scale, (column.high - column.mean) / scale)
-    return (Feature(source=column.name, kind="number", centre=column.mean, scale=scale, low=ends[0], high=ends[1]), *gap)
+    return (
+        Feature(
+            source=column.name, kind="number", centre=column.mean, scale=scale, low=ends[0], high=ends[1]
+        ),
+        *gap,
+    )
 
 
 def _levels(column: ColumnSummary) -> tuple[str | None, ...]:
-    """Labels that have a code of their own; None stands for missing, and what is not listed shares one code."""
+    """Labels that have a code of their own; None stands for missing, and what is not listed shares
+    one code.
+    """
     counts: list[tuple[str | None, int]] = sorted(column.levels.items())
     if column.missing:
         counts.append((None, column.missing))
     if len(counts) <= MANY_LEVELS:
         return tuple(label for label, _ in counts)
     warnings.warn(
-        f"`{column.name}` has {len(counts)} different values; the {KEPT_LEVELS} most frequent are kept and the others count as one",
+        f"`{column.name}` has {len(counts)} different values; the {KEPT_LEVELS} most frequent are kept and "
+        f"the others count as one",
         KwisWarning,
         stacklevel=2,
     )

@@ -17,8 +17,8 @@ class LargeKernelWIS:
     Attributes
     ----------
     plain, normalised
-        As the in-memory estimators give them, without the influence of every row; where they are approximate, ``std_error`` includes the
-        error of the approximation.
+        As the in-memory estimators give them, without the influence of every row; where they are approximate,
+        ``std_error`` includes the error of the approximation.
     approximation
         How the estimates were approximated, and by how much they may be off; None if they are exact.
     selection
@@ -42,8 +42,10 @@ def approximation_note(made: Approximation, n: int, share: float) -> str:
     """What was done instead of all pairs, and what it costs."""
     bar = 1.96 * made.normalised_error
     text = (
-        f"Kernel-WIS is approximate: local means of {n:,} rows from {made.neighbours:,} sampled neighbours, corrected by {made.checked:,} "
-        f"rows checked exactly; within {bar:.2g} of the exact normalised value in 95 % of samples ({share:.0%} of the standard error, "
+        f"Kernel-WIS is approximate: local means of {n:,} rows from {made.neighbours:,} sampled neighbours, "
+        f"corrected by {made.checked:,} "
+        f"rows checked exactly; within {bar:.2g} of the exact normalised value in 95 % of samples "
+        f"({share:.0%} of the standard error, "
         "which includes it)"
     )
     return text + ("; more `neighbours` would make it sharper" if share > 0.5 else "")
@@ -57,4 +59,7 @@ def selection_note(made: Selection, n: int) -> str:
         spread = "its two halves disagree on whether it is finite"
     else:
         spread = f"its two halves put the error of the bandwidth at {math.expm1(made.log_error):.0%}"
-    return f"the bandwidth was selected on {made.rows:,} of {n:,} rows, spread evenly over files and weights; {spread}"
+    return (
+        f"the bandwidth was selected on {made.rows:,} of {n:,} rows, spread evenly over files and weights; "
+        f"{spread}"
+    )

@@ -1,7 +1,9 @@
-"""Who does the work: the threads of this process, or the workers of a Dask cluster (:mod:`kwis.large.cluster`).
+"""Who does the work: the threads of this process, or the workers of a Dask cluster
+(:mod:`kwis.large.cluster`).
 
-Work is cut into tasks that read what they need and return arrays. What comes of a task is a handle: the value itself here, a future
-on a cluster, where values stay on the workers until they are fetched. Sums are added in one fixed order, so both give the same bits.
+Work is cut into tasks that read what they need and return arrays. What comes of a task is a handle: the value
+itself here, a future on a cluster, where values stay on the workers until they are fetched. Sums are added in
+one fixed order, so both give the same bits.
 """
 
 from __future__ import annotations
@@ -34,8 +36,16 @@ class Runner(Protocol):
         """One task per tuple of arguments."""
         ...
 
-    def pairs(self, function: Callable[..., Any], blocks: Sequence[tuple[Any, ...]], common: tuple[Any, ...], what: str) -> list[Handle]:
-        """Sums over all pairs of blocks: ``function(*one, *other, *common)`` adds to both; with itself, a block comes as ``None``s."""
+    def pairs(
+        self,
+        function: Callable[..., Any],
+        blocks: Sequence[tuple[Any, ...]],
+        common: tuple[Any, ...],
+        what: str,
+    ) -> list[Handle]:
+        """Sums over all pairs of blocks: ``function(*one, *other, *common)`` adds to both; with itself, a
+        block comes as ``None``s.
+        """
         ...
 
     def fetch(self, handle: Handle) -> Any:
@@ -99,7 +109,13 @@ class Threads:
 
         return each_block(one, jobs)
 
-    def pairs(self, function: Callable[..., Any], blocks: Sequence[tuple[Any, ...]], common: tuple[Any, ...], what: str) -> list[Handle]:
+    def pairs(
+        self,
+        function: Callable[..., Any],
+        blocks: Sequence[tuple[Any, ...]],
+        common: tuple[Any, ...],
+        what: str,
+    ) -> list[Handle]:
         count = len(blocks)
         sums: list[Floats | None] = [None] * count
         every = pair_list(count)

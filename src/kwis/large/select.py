@@ -1,4 +1,6 @@
-"""Bandwidth selection on a seeded, stratified subset of a large log, and exact scores of bandwidths on some held-out rows."""
+"""Bandwidth selection on a seeded, stratified subset of a large log, and exact scores of bandwidths on some
+held-out rows.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,9 @@ class Selection:
     rows
         Size of the subset.
     log_error
-        Standard error of the logarithm of the bandwidth, from selections on two halves of the subset: their half difference; the largest
-        over features for one bandwidth per feature, 0 where both are infinite, ``nan`` where only one is or a half has less than 2 rows.
+        Standard error of the logarithm of the bandwidth, from selections on two halves of the subset: their
+        half difference; the largest over features for one bandwidth per feature, 0 where both are infinite,
+        ``nan`` where only one is or a half has less than 2 rows.
     """
 
     choice: BandwidthChoice
@@ -44,14 +47,31 @@ class Selection:
     log_error: float
 
 
-def select(runner: Runner, blocks: Sequence[Any], frame: Frame, kernel: Kernel, *, per_feature: bool, size: int, seed: int) -> Selection:
+def select(
+    runner: Runner,
+    blocks: Sequence[Any],
+    frame: Frame,
+    kernel: Kernel,
+    *,
+    per_feature: bool,
+    size: int,
+    seed: int,
+) -> Selection:
     """Select on about ``size`` rows, drawn evenly over blocks and sizes of weights."""
     draws = [(block, number, frame, size, seed) for number, block in enumerate(blocks)]
-    subset = reduced(runner, joined_rows, runner.each(stratified, draws, "drawing rows to select the bandwidth on"), "drawing rows")
+    subset = reduced(
+        runner,
+        joined_rows,
+        runner.each(stratified, draws, "drawing rows to select the bandwidth on"),
+        "drawing rows",
+    )
     threads = getattr(runner, "task_threads", None)
     rows = int(runner.fetch(runner.call(row_count, subset)))
     parts = ((0, 1), (0, 2), (1, 2)) if rows >= 4 else ((0, 1),)  # a half needs two rows to be cut into folds
-    tasks = [runner.call(select_on, subset, part, frame.categorical, kernel, per_feature, seed, threads) for part in parts]
+    tasks = [
+        runner.call(select_on, subset, part, frame.categorical, kernel, per_feature, seed, threads)
+        for part in parts
+    ]
     choice, *halves = (runner.fetch(task) for task in tasks)
     error = log_error(*(half.value for half in halves)) if halves else math.nan
     return Selection(choice=_in_units(choice, frame), rows=rows, log_error=error)
@@ -63,7 +83,13 @@ def row_count(rows: Rows) -> int:
 
 
 def select_on(
-    rows: Rows, part: tuple[int, int], categorical: tuple[int, ...], kernel: Kernel, per_feature: bool, seed: int, threads: int | None
+    rows: Rows,
+    part: tuple[int, int],
+    categorical: tuple[int, ...],
+    kernel: Kernel,
+    per_feature: bool,
+    seed: int,
+    threads: int | None,
 ) -> BandwidthChoice:
     """Task: selection on every ``part[1]``-th row, in random order, from the ``part[0]``-th on."""
     order = np.random.default_rng([seed, rows.n]).permutation(rows.n)[part[0] :: part[1]]
@@ -105,16 +131,21 @@ def log_error(one: Bandwidth, other: Bandwidth) -> float:
 def held_out_scores(
     runner: Runner, blocks: Sequence[Any], frame: Frame, spaces: Sequence[Space], *, size: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Mean squared error with which all other rows predict the weight of about ``size`` rows, at every bandwidth, and its standard error.
+    """Mean squared error with which all other rows predict the weight of about ``size`` rows, at every
+    bandwidth, and its standard error.
 
     Unlike cross-validation on a subset, it is a score for the log as large as it is.
     """
     tasks = [(block, number, frame, size, seed) for number, block in enumerate(blocks)]
-    held = reduced(runner, joined_rows, runner.each(stratified, tasks, "drawing held-out rows"), "drawing held-out rows")
+    held = reduced(
+        runner, joined_rows, runner.each(stratified, tasks, "drawing held-out rows"), "drawing held-out rows"
+    )
     rows: Rows = runner.fetch(held)
     scores, errors = [], []
     for space in spaces:
-        parts = runner.each(sums_around, [(held, block, frame, space) for block in blocks], "predicting held-out rows")
+        parts = runner.each(
+            sums_around, [(held, block, frame, space) for block in blocks], "predicting held-out rows"
+        )
         around = runner.fetch(reduced(runner, combined, parts, "predicting held-out rows"))
         # Each row was among the rows that predict it: its own term is known, and taken off.
         near = np.maximum(around - np.column_stack([rows.mass, rows.mass * rows.weight]), 0.0)

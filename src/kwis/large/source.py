@@ -1,6 +1,7 @@
 """Where the rows of a large log are, and how one part of it is read; nothing here holds more than that part.
 
-A :class:`Block` is a description small enough to be sent anywhere: paths, row groups and row numbers. Whoever works on a block reads it.
+A :class:`Block` is a description small enough to be sent anywhere: paths, row groups and row numbers. Whoever
+works on a block reads it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from kwis.errors import InputError
 from kwis.large.arrow import Kind, alike, kind_of
 from kwis.typing import Floats
 
-_FEWEST, _MOST, _BLOCKS = 8192, 1 << 18, 32  # rows of a block, and how many blocks a log is cut into between these limits
+_FEWEST, _MOST, _BLOCKS = (
+    8192,
+    1 << 18,
+    32,
+)  # rows of a block, and how many blocks a log is cut into between these limits
 
 
 @dataclass(frozen=True, slots=True)
 class Weigher:
-    """A rule that makes importance weights of columns: ``rule(table, place)`` gets an Arrow table of ``names``, and where a row of it is.
+    """A rule that makes importance weights of columns: ``rule(table, place)`` gets an Arrow table of
+    ``names``, and where a row of it is.
 
     Two with the same ``token`` count as the same rule.
     """
@@ -41,9 +47,11 @@ class Columns:
     Attributes
     ----------
     weight
-        Importance weights, where the log has them or a :class:`Weigher` makes them; otherwise they are ``target / propensity``.
+        Importance weights, where the log has them or a :class:`Weigher` makes them; otherwise they are
+        ``target / propensity``.
     target
-        Probability of the logged action under the policy evaluated; with ``action``, the action it takes for certain.
+        Probability of the logged action under the policy evaluated; with ``action``, the action it takes for
+        certain.
     mass
         How many interactions a row stands for.
     """
@@ -67,7 +75,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows ``start`` to ``stop`` of one row group of a Parquet file; ``offset`` rows of the file come before the group."""
+    """Rows ``start`` to ``stop`` of one row group of a Parquet file; ``offset`` rows of the file come before
+    the group.
+    """
 
     path: str
     group: int
@@ -135,7 +145,9 @@ class ArrayBlock:
 
 @dataclass(frozen=True, slots=True)
 class NpyBlock:
-    """Rows ``start`` to ``stop`` of ``context.npy``, ``weight.npy`` and ``reward.npy`` in one folder, mapped into memory when read."""
+    """Rows ``start`` to ``stop`` of ``context.npy``, ``weight.npy`` and ``reward.npy`` in one folder, mapped
+    into memory when read.
+    """
 
     folder: str
     start: int
@@ -146,11 +158,15 @@ class NpyBlock:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of each whole array."""
-        return {name: _mapped(Path(self.folder) / f"{name}.npy").shape for name in ("context", "weight", "reward")}
+        return {
+            name: _mapped(Path(self.folder) / f"{name}.npy").shape for name in ("context", "weight", "reward")
+        }
 
     def arrays(self) -> ArrayBlock:
         folder, rows = Path(self.folder), slice(self.start, self.stop)
-        context, weight, reward = (_mapped(folder / f"{name}.npy")[rows] for name in ("context", "weight", "reward"))
+        context, weight, reward = (
+            _mapped(folder / f"{name}.npy")[rows] for name in ("context", "weight", "reward")
+        )
         return ArrayBlock(context, weight, reward, first=self.start)
 
 
@@ -175,7 +191,9 @@ class _reading:  # noqa: N801 - reads as a statement
     def __exit__(self, kind: Any, problem: BaseException | None, _: Any) -> None:
         if problem is not None and isinstance(problem, Exception) and not isinstance(problem, InputError):
             reason = " ".join(str(problem).split()).rstrip(".")
-            raise InputError(f"`source` must hold files that can be read, and {self.path!r} cannot: {reason}") from None
+            raise InputError(
+                f"`source` must hold files that can be read, and {self.path!r} cannot: {reason}"
+            ) from None
 
 
 def _same_columns(have: Iterable[str], names: Sequence[str], path: str) -> None:
@@ -215,7 +233,9 @@ class Footer:
 
 
 def same_kinds(footers: Sequence[Footer], names: Sequence[str]) -> None:
-    """Refuse files that lack a column, or hold text in one where the others hold numbers; a file without rows may hold anything."""
+    """Refuse files that lack a column, or hold text in one where the others hold numbers; a file without rows
+    may hold anything.
+    """
     first: dict[str, tuple[Kind, str]] = {}
     for footer in (footer for footer in footers if sum(footer.groups)):
         _same_columns(footer.names, names, footer.path)
@@ -225,11 +245,16 @@ def same_kinds(footers: Sequence[Footer], names: Sequence[str]) -> None:
             if known == "empty":
                 first[name] = (kind, footer.path)
             elif kind not in (known, "empty"):
-                raise InputError(f"`{name}` must be of one type in all files, got {kind} in {footer.path!r} and {known} in {path!r}")
+                raise InputError(
+                    f"`{name}` must be of one type in all files, got {kind} in {footer.path!r} and {known} "
+                    f"in {path!r}"
+                )
 
 
 def parquet_files(source: Any) -> list[str]:
-    """Paths of the Parquet files meant by a folder, a path, a pattern or a list of them, in the order of their names."""
+    """Paths of the Parquet files meant by a folder, a path, a pattern or a list of them, in the order of
+    their names.
+    """
     many = [source] if isinstance(source, str | Path) else list(source)
     paths = [path for entry in many for path in files_of(str(entry))]
     other = [path for path in paths if format_of(path) != "parquet"]

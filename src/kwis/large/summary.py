@@ -1,6 +1,8 @@
-"""One pass over a log: how many rows, the range of its weights and rewards, and what each column of the context holds.
+"""One pass over a log: how many rows, the range of its weights and rewards, and what each column of the
+context holds.
 
-Summaries of two parts merge into that of both; merged in the order of the parts, they do not depend on who computed them.
+Summaries of two parts merge into that of both; merged in the order of the parts, they do not depend on who
+computed them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ _MOST_LEVELS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSummary:
-    """What is known of one column of the context after some rows: moments of numbers, or how often each label occurred."""
+    """What is known of one column of the context after some rows: moments of numbers, or how often each label
+    occurred.
+    """
 
     name: str
     kind: Kind
@@ -58,7 +62,8 @@ class ColumnSummary:
 def _few(levels: Counter[str], name: str) -> Counter[str]:
     if len(levels) > _MOST_LEVELS:
         raise UnsupportedError(
-            f"`context` must not have a column of over {_MOST_LEVELS:,} different labels in a log this large, got `{name}`; leave it out"
+            f"`context` must not have a column of over {_MOST_LEVELS:,} different labels in a log this "
+            f"large, got `{name}`; leave it out"
         )
     return levels
 
@@ -104,19 +109,28 @@ def total(*summaries: Summary) -> Summary:
 
 
 def summarise(block: Block, columns: Columns | None) -> Summary:
-    """Read one block and check it: the one place where a value that breaks a rule is refused, with its file."""
+    """Read one block and check it: the one place where a value that breaks a rule is refused, with
+    its file.
+    """
     if isinstance(block, ArrayBlock | NpyBlock):
         arrays = block.arrays() if isinstance(block, NpyBlock) else block
-        features = tuple(_of_feature(j, np.asarray(arrays.context[:, j], dtype=np.float64), block) for j in range(arrays.context.shape[1]))
+        features = tuple(
+            _of_feature(j, np.asarray(arrays.context[:, j], dtype=np.float64), block)
+            for j in range(arrays.context.shape[1])
+        )
         return _summary(np.asarray(arrays.weight), np.asarray(arrays.reward), arrays.mass, features, block)
     assert columns is not None
     table = block.table(columns.needed)
     mass = None if columns.mass is None else numbers(table.column(columns.mass))
     features = tuple(_of_column(table, name, name in columns.categorical, block) for name in columns.context)
-    return _summary(weights_of(table, columns, block), numbers(table.column(columns.reward)), mass, features, block)
+    return _summary(
+        weights_of(table, columns, block), numbers(table.column(columns.reward)), mass, features, block
+    )
 
 
-def _summary(weight: Floats, reward: Floats, mass: Floats | None, features: tuple[ColumnSummary, ...], block: Block) -> Summary:
+def _summary(
+    weight: Floats, reward: Floats, mass: Floats | None, features: tuple[ColumnSummary, ...], block: Block
+) -> Summary:
     _refuse(~np.isfinite(reward), reward, "reward", "finite", block)
     _refuse(~((weight >= 0) & (weight < np.inf)), weight, "weight", "a number of at least 0", block)
     if mass is not None:
@@ -154,7 +168,9 @@ def weights_of(table: Any, columns: Columns, block: Block) -> Floats:
     propensity = numbers(table.column(columns.propensity))
     _refuse(~((propensity > 0) & (propensity <= 1)), propensity, columns.propensity, "in (0, 1]", block)
     if columns.action is not None:
-        return np.where(_equal(table.column(columns.target), table.column(columns.action)), 1 / propensity, 0.0)
+        return np.where(
+            _equal(table.column(columns.target), table.column(columns.action)), 1 / propensity, 0.0
+        )
     target = numbers(table.column(columns.target))
     chance, bad = rounded_off(target)
     _refuse(bad, target, columns.target, "in [0, 1]", block)
@@ -177,7 +193,8 @@ def _refuse(bad: Any, values: Floats, name: str, rule: str, block: Block) -> Non
 
 
 def _of_feature(j: int, values: Floats, block: Block) -> ColumnSummary:
-    # Contexts of arrays are used as they are: nothing fills a gap before it reaches kernels compiled for numbers only.
+    # Contexts of arrays are used as they are: nothing fills a gap before it reaches kernels compiled for
+    # numbers only.
     _refuse(~np.isfinite(values), values, "context", "finite", block)
     return _of_numbers(str(j), values, block)
 
@@ -188,9 +205,13 @@ def _of_column(table: Any, name: str, as_labels: bool, block: Block) -> ColumnSu
     if kind == "text" or as_labels:
         codes, found = labels(column)
         counts = np.bincount(codes, minlength=len(found))
-        levels = Counter({label: int(count) for label, count in zip(found, counts, strict=True) if label is not None})
+        levels = Counter(
+            {label: int(count) for label, count in zip(found, counts, strict=True) if label is not None}
+        )
         present = sum(levels.values())
-        return ColumnSummary(name=name, kind="text", count=present, missing=len(codes) - present, levels=_few(levels, name))
+        return ColumnSummary(
+            name=name, kind="text", count=present, missing=len(codes) - present, levels=_few(levels, name)
+        )
     return _of_numbers(name, numbers(column), block, kind)
 
 

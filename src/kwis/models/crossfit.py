@@ -1,8 +1,8 @@
 """Policies learnt from the very log that is to evaluate them: each row by a policy that has not seen it.
 
-A policy is flattered by the rows it has learnt from: it takes the action that happened to go well there, and an estimate on the same
-rows counts that luck as skill. :func:`cross_fit` learns once per fold from the other folds and lets each policy choose on the rows
-it was not shown.
+A policy is flattered by the rows it has learnt from: it takes the action that happened to go well there, and
+an estimate on the same rows counts that luck as skill. :func:`cross_fit` learns once per fold from the other
+folds and lets each policy choose on the rows it was not shown.
 """
 
 from __future__ import annotations
@@ -36,20 +36,22 @@ def cross_fit(
 ) -> CrossFitted:
     """A policy learnt from a log by folds, to be evaluated on the rows it has not seen.
 
-    ``kwis.evaluate(log, kwis.cross_fit(model, log))`` gives the mean value of the policies of all folds. Each has learnt from a little
-    less than the whole log, so that a policy learnt from all of it is, if anything, worth a little more.
+    ``kwis.evaluate(log, kwis.cross_fit(model, log))`` gives the mean value of the policies of all folds. Each
+    has learnt from a little less than the whole log, so that a policy learnt from all of it is, if anything,
+    worth a little more.
 
     Parameters
     ----------
     estimator
         One of
 
-        - a function ``fit(log) -> target`` that learns from the log it is given and returns anything that :func:`kwis.evaluate` takes
-          for a target, such as a fitted classifier or a function of a log;
-        - a scikit-learn regressor, which learns the reward from ``log.features()`` and one 0/1 column per action; the policy takes the
-          action with the highest prediction;
-        - a scikit-learn classifier, which learns the logged action from ``log.features()`` with rows weighted by
-          ``(reward - lowest reward) / propensity``; the policy takes the action it predicts. It must take ``sample_weight``.
+        - a function ``fit(log) -> target`` that learns from the log it is given and returns anything that
+          :func:`kwis.evaluate` takes for a target, such as a fitted classifier or a function of a log;
+        - a scikit-learn regressor, which learns the reward from ``log.features()`` and one 0/1 column per
+          action; the policy takes the action with the highest prediction;
+        - a scikit-learn classifier, which learns the logged action from ``log.features()`` with rows weighted
+          by ``(reward - lowest reward) / propensity``; the policy takes the action it predicts. It must take
+          ``sample_weight``.
     reward
         Name or number of the reward to learn from.
     folds
@@ -78,7 +80,8 @@ def cross_fit(
 
 
 _Learn = Callable[[Ints, Ints], Floats]
-"""From the rows to learn from and the rows to choose on to the probabilities of every action on the latter."""
+"""From the rows to learn from and the rows to choose on to the probabilities of every action on the latter.
+"""
 
 
 def _learner(estimator: Any, log: LoggedBandit, reward: int, share: float) -> _Learn:
@@ -87,13 +90,19 @@ def _learner(estimator: Any, log: LoggedBandit, reward: int, share: float) -> _L
     if isinstance(estimator, type):
         raise InputError(f"`estimator` must be an estimator, not a class: {estimator.__name__}()")
     if hasattr(estimator, "fit") and hasattr(estimator, "predict"):
-        return _classified(estimator, log, reward, share) if is_classifier(estimator) else _regressed(estimator, log, reward, share)
+        return (
+            _classified(estimator, log, reward, share)
+            if is_classifier(estimator)
+            else _regressed(estimator, log, reward, share)
+        )
     if callable(estimator):
         if share:
             raise InputError("`epsilon` must be 0 with a function, whose target is taken as it is")
         return _called(estimator, log)
     kind = type(estimator).__name__
-    raise InputError(f"`estimator` must be a function of a log, a regressor or a classifier of scikit-learn, got {kind}")
+    raise InputError(
+        f"`estimator` must be a function of a log, a regressor or a classifier of scikit-learn, got {kind}"
+    )
 
 
 def _called(fit: Callable[[LoggedBandit], Any], log: LoggedBandit) -> _Learn:
@@ -102,7 +111,10 @@ def _called(fit: Callable[[LoggedBandit], Any], log: LoggedBandit) -> _Learn:
     def learn(rows: Ints, held: Ints) -> Floats:
         policy = resolve_target(log.take(held), fit(log.take(rows)))
         if policy.distribution is None:
-            raise InputError("`estimator` must return a target with a probability for every action, got that of the logged one")
+            raise InputError(
+                "`estimator` must return a target with a probability for every action, got that of the "
+                "logged one"
+            )
         return policy.distribution
 
     return learn
@@ -112,7 +124,9 @@ def _regressed(model: Any, log: LoggedBandit, reward: int, share: float) -> _Lea
     lesson = Lesson.of(log.features(), log.action, log.reward[:, reward], log.n_actions, log.row_weight)
 
     def learn(rows: Ints, held: Ints) -> Floats:
-        return _greedy(lesson.learnt(Candidate(model), rows, lesson.features[held]).argmax(axis=1), log.n_actions, share)
+        return _greedy(
+            lesson.learnt(Candidate(model), rows, lesson.features[held]).argmax(axis=1), log.n_actions, share
+        )
 
     return learn
 
@@ -121,14 +135,19 @@ def _classified(model: Any, log: LoggedBandit, reward: int, share: float) -> _Le
     from sklearn.base import clone
 
     if log.propensity is None:
-        raise InputError("`log` must have propensities to learn with a classifier; kwis.estimate_propensities supplies them")
+        raise InputError(
+            "`log` must have propensities to learn with a classifier; kwis.estimate_propensities supplies "
+            "them"
+        )
     features, outcome = log.features(), log.reward[:, reward]
     mass = (1.0 if log.row_weight is None else log.row_weight) / log.propensity
 
     def learn(rows: Ints, held: Ints) -> Floats:
         gain = mass[rows] * (outcome[rows] - outcome[rows].min())
         kept = gain > 0
-        if np.unique(log.action[rows][kept]).size < 2:  # nothing to tell apart: the most rewarded action, whatever the context
+        if (
+            np.unique(log.action[rows][kept]).size < 2
+        ):  # nothing to tell apart: the most rewarded action, whatever the context
             best = np.bincount(log.action[rows], weights=gain, minlength=log.n_actions).argmax()
             return _greedy(np.full(held.size, best), log.n_actions, share)
         with fitting(model, log.n):

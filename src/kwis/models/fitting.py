@@ -1,4 +1,6 @@
-"""What fitting somebody else's model takes, whichever it is: row weights passed the way it wants, failures in one sentence."""
+"""What fitting somebody else's model takes, whichever it is: row weights passed the way it wants, failures in
+one sentence.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ TREES: dict[str, Any] = {
     "early_stopping": False,
 }
 """Boosted trees of a few hundred to many thousand rows: shallow, and few enough to be quick."""
-_ROWS_FOR_THREADS = 200_000  # below, boosted trees on a busy machine spend ten times longer waiting for each other
+_ROWS_FOR_THREADS = (
+    200_000  # below, boosted trees on a busy machine spend ten times longer waiting for each other
+)
 
 
 def weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
-    """How to pass row weights to this model, if it takes them; what is learnt from a thinned log is wrong without them."""
+    """How to pass row weights to this model, if it takes them; what is learnt from a thinned log is wrong
+    without them.
+    """
     if weight is None:
         return {}
     from sklearn.utils.validation import has_fit_parameter
@@ -37,13 +43,18 @@ def weight_argument(model: Any, weight: Floats | None) -> dict[str, Floats]:
     steps = getattr(model, "steps", None)
     inner, prefix = (steps[-1][1], f"{steps[-1][0]}__") if steps else (model, "")
     if not has_fit_parameter(inner, "sample_weight"):
-        raise InputError(f"`model` must take `sample_weight` for a log with row weights, and {type(inner).__name__} does not")
+        raise InputError(
+            f"`model` must take `sample_weight` for a log with row weights, and {type(inner).__name__} does "
+            f"not"
+        )
     return {f"{prefix}sample_weight": weight}
 
 
 @cache
 def _openmp() -> Any:
-    """The OpenMP libraries that models use; looking for them reads the process's map of memory, so it is done once."""
+    """The OpenMP libraries that models use; looking for them reads the process's map of memory, so it is done
+    once.
+    """
     import sklearn.ensemble  # noqa: F401 - loads the libraries that are looked for
     from threadpoolctl import ThreadpoolController
 
@@ -63,11 +74,17 @@ def fitting(model: Any, rows: int) -> Iterator[None]:
 
     Warnings of a model reach whoever chose it; those kwis chooses have none.
     """
-    with one_at_a_time, one_thread() if rows < _ROWS_FOR_THREADS else nullcontext(), np.errstate(all="ignore"):
+    with (
+        one_at_a_time,
+        one_thread() if rows < _ROWS_FOR_THREADS else nullcontext(),
+        np.errstate(all="ignore"),
+    ):
         try:
             yield
         except InputError:
             raise
         except Exception as failure:  # the model's own business, reported as ours
             reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
-            raise InputError(f"`model` must be able to learn the log, and {type(model).__name__} failed: {reason}") from failure
+            raise InputError(
+                f"`model` must be able to learn the log, and {type(model).__name__} failed: {reason}"
+            ) from failure

@@ -1,9 +1,9 @@
 """Classifiers as policies: any fitted scikit-learn classifier with ``predict_proba``.
 
-It has to be trained on other rows than those that evaluate it (:func:`kwis.cross_fit` sees to that), with the same columns. It is given:
-those of its ``feature_names_in_`` as a data frame (pandas, or polars where
-there is no pandas), or, for one trained on plain arrays, the context columns of the log in their order, as numbers. Text
-comes as strings, missing numbers as NaN. A classifier that needs something else goes into a function:
+It has to be trained on other rows than those that evaluate it (:func:`kwis.cross_fit` sees to that), with the
+same columns. It is given: those of its ``feature_names_in_`` as a data frame (pandas, or polars where there
+is no pandas), or, for one trained on plain arrays, the context columns of the log in their order, as numbers.
+Text comes as strings, missing numbers as NaN. A classifier that needs something else goes into a function:
 ``lambda log: model.predict_proba(prepare(log["age"], log["country"]))``.
 """
 
@@ -35,9 +35,14 @@ def predicted(model: Any, log: LoggedBandit) -> Floats:
             probabilities = np.asarray(model.predict_proba(inputs), dtype=np.float64)
     except Exception as failure:  # the classifier's own business, reported as ours
         reason = (str(failure).strip().splitlines() or [repr(failure)])[0]
-        raise InputError(f"`target` must be able to predict on the log, and {kind} failed: {reason}") from failure
+        raise InputError(
+            f"`target` must be able to predict on the log, and {kind} failed: {reason}"
+        ) from failure
     if probabilities.shape != (len(log), len(places)):
-        raise InputError(f"`target` must predict one probability per row and class, got shape {probabilities.shape} from {kind}")
+        raise InputError(
+            f"`target` must predict one probability per row and class, got shape {probabilities.shape} from "
+            f"{kind}"
+        )
     whole = np.zeros((len(log), log.n_actions))
     whole[:, places] = probabilities
     return whole
@@ -56,7 +61,10 @@ def _places(classes: list[Label], log: LoggedBandit) -> list[int]:
         if code not in places:
             row = int(np.argmax(log.action == code))
             action = log.action_names[code]
-            raise InputError(f"`target` must know every logged action, got a classifier that does not know {action!r} of row {row}")
+            raise InputError(
+                f"`target` must know every logged action, got a classifier that does not know {action!r} of "
+                f"row {row}"
+            )
     return places
 
 
@@ -68,13 +76,15 @@ def _inputs(model: Any, log: LoggedBandit) -> Any:
     wanted = getattr(model, "n_features_in_", len(columns))
     if wanted != len(columns):
         raise InputError(
-            f"`target` must be trained on the {len(columns)} context columns of the log, got a classifier of {wanted} features; "
+            f"`target` must be trained on the {len(columns)} context columns of the log, got a classifier of "
+            f"{wanted} features; "
             "give a function of the log instead"
         )
     for name, column in zip(log.context_columns, columns, strict=True):
         if column.kind not in ("number", "boolean"):
             raise InputError(
-                f"`target` must be trained on named columns if the context is not all numbers, and `{name}` holds {column.kind}; "
+                f"`target` must be trained on named columns if the context is not all numbers, and `{name}` "
+                f"holds {column.kind}; "
                 "train it on a data frame, or give a function of the log"
             )
     return np.column_stack([column.values.astype(np.float64) for column in columns])
@@ -86,4 +96,7 @@ def _frame(columns: dict[str, Any]) -> Any:
             return import_module(library).DataFrame(columns)
         except ModuleNotFoundError:
             continue
-    raise InputError("`target` must be given as a function here: a classifier trained on named columns needs pandas or polars")
+    raise InputError(
+        "`target` must be given as a function here: a classifier trained on named columns needs pandas or "
+        "polars"
+    )

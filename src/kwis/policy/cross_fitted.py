@@ -1,4 +1,6 @@
-"""The record of a policy learnt by folds, which stands between those who learn it and those who evaluate it."""
+"""The record of a policy learnt by folds, which stands between those who learn it and those who
+evaluate it.
+"""
 
 from __future__ import annotations
 
@@ -30,4 +32,7 @@ class CrossFitted:
     def note(self) -> str:
         """One sentence for the result."""
         k = int(self.folds.max()) + 1
-        return f"{self.name} was trained {k} times, each time without the rows it is evaluated on: its value is the mean of {k} policies"
+        return (
+            f"{self.name} was trained {k} times, each time without the rows it is evaluated on: its value is "
+            f"the mean of {k} policies"
+        )

@@ -1,4 +1,5 @@
-"""Target policies on the rows of a log: the record, how to say what a column means, and the weights that follow.
+"""Target policies on the rows of a log: the record, how to say what a column means, and the weights that
+follow.
 
 How a target is recognised from what the user gave is the business of :mod:`kwis.policy.target`.
 """
@@ -43,7 +44,9 @@ class TrainedElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class DistributionColumns:
-    """One column per action: a mapping from actions, a list in the order of ``log.action_names``, or a prefix."""
+    """One column per action: a mapping from actions, a list in the order of ``log.action_names``, or a
+    prefix.
+    """
 
     columns: str | tuple[str, ...] | Mapping[Label, str]
 
@@ -59,15 +62,18 @@ def chosen(column: str) -> ChosenColumn:
 
 
 def distribution(columns: str | Sequence[str] | Mapping[Label, str]) -> DistributionColumns:
-    """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from actions."""
+    """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from
+    actions.
+    """
     return DistributionColumns(columns if isinstance(columns, str | Mapping) else tuple(columns))
 
 
 def trained_elsewhere(target: Any) -> TrainedElsewhere:
-    """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates it.
+    """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates
+    it.
 
-    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen. What is said here answers
-    doubts of :mod:`kwis.checks.training`, but no clear case.
+    A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen.
+    What is said here answers doubts of :mod:`kwis.checks.training`, but no clear case.
     """
     return TrainedElsewhere(target)
 
@@ -87,7 +93,8 @@ class TargetPolicy:
     source
         What it was made from, in words.
     question
-        What is not known about it and matters: a reason to take its estimates with care; None where there is nothing to ask.
+        What is not known about it and matters: a reason to take its estimates with care; None where there is
+        nothing to ask.
     note
         What to say about it beside any result.
     elsewhere
@@ -112,7 +119,9 @@ class TargetPolicy:
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
     """The log as the target sees it: contexts, importance weights and one of the rewards."""
     if log.propensity is None:
-        raise InputError("`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them")
+        raise InputError(
+            "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
+        )
     return WeightedSample(
         context=log.context,
         weight=_ratios(target.logged, log.propensity),
@@ -128,11 +137,15 @@ def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
         weight = evaluated / propensity
     if np.isinf(weight).any():
         row = int(np.argmax(np.isinf(weight)))
-        raise InputError(f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}")
+        raise InputError(
+            f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}"
+        )
     return weight
 
 
-def from_probability(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
+def from_probability(
+    log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()
+) -> TargetPolicy:
     """Target from its probability of the logged action; with two actions that is the whole distribution."""
     values = probabilities_in(column, columns[0] if columns else name, "target")
     whole = None
@@ -141,8 +154,14 @@ def from_probability(log: LoggedBandit, column: Column, name: str, columns: tupl
         whole[np.arange(len(log)), log.action] = values
         whole[np.arange(len(log)), 1 - log.action] = 1 - values
         whole = read_only(whole)
-    source = f"column `{columns[0]}`: probability of the logged action" if columns else "probability of the logged action"
-    return TargetPolicy(name=name, logged=read_only(values), distribution=whole, columns=columns, source=source)
+    source = (
+        f"column `{columns[0]}`: probability of the logged action"
+        if columns
+        else "probability of the logged action"
+    )
+    return TargetPolicy(
+        name=name, logged=read_only(values), distribution=whole, columns=columns, source=source
+    )
 
 
 def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
@@ -163,7 +182,11 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
     return from_distribution(log, whole, name, source, columns)
 
 
-def from_distribution(log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
+def from_distribution(
+    log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()
+) -> TargetPolicy:
     """Target from a checked ``(n, K)`` distribution."""
     logged = whole[np.arange(len(log)), log.action]
-    return TargetPolicy(name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source)
+    return TargetPolicy(
+        name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source
+    )

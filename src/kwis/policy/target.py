@@ -1,27 +1,30 @@
 """Target policies recognised from whatever the user has.
 
-============================================  =========================================================================
-target                                        meaning
-============================================  =========================================================================
-``"p_new"``, a column of numbers in [0, 1]    probability of the logged action; columns ``p_new_<action>`` for every
-                                              action, where they agree with it, supply the whole distribution
-``"choice"``, a column of action labels       the action the policy takes, for certain
-``"p_new"``, not a column but a prefix        one column ``p_new_<action>`` per action
-a mapping from actions to columns             one column per action
-a classifier with ``predict_proba``           fitted on *other* rows with the same columns: see :mod:`kwis.policy.classifiers`
-what :func:`kwis.cross_fit` returns           learnt from this log, each row by a policy that has not seen it
-a function                                    called with the log; returns any of the arrays below
-an array ``(n,)``                             as a column would be
-an array ``(n, K)`` or ``(n, K, 1)``          the whole distribution, in the order of ``log.action_names``
-============================================  =========================================================================
+==========================================  ================================================================
+target                                      meaning
+==========================================  ================================================================
+``"p_new"``, a column of numbers in [0, 1]  probability of the logged action; columns ``p_new_<action>`` for
+                                            every action, where they agree with it, supply the whole
+                                            distribution
+``"choice"``, a column of action labels     the action the policy takes, for certain
+``"p_new"``, not a column but a prefix      one column ``p_new_<action>`` per action
+a mapping from actions to columns           one column per action
+a classifier with ``predict_proba``         fitted on *other* rows with the same columns: see
+                                            :mod:`kwis.policy.classifiers`
+what :func:`kwis.cross_fit` returns         learnt from this log, each row by a policy that has not seen it
+a function                                  called with the log; returns any of the arrays below
+an array ``(n,)``                           as a column would be
+an array ``(n, K)`` or ``(n, K, 1)``        the whole distribution, in the order of ``log.action_names``
+==========================================  ================================================================
 
-No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would count their luck as
-its skill. :func:`kwis.cross_fit` learns from a log and evaluates on it all the same, by folds. For a fitted classifier the answer asks;
-``kwis.trained_elsewhere(model)`` says that other rows were used.
+No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would
+count their luck as its skill. :func:`kwis.cross_fit` learns from a log and evaluates on it all the same, by
+folds. For a fitted classifier the answer asks; ``kwis.trained_elsewhere(model)`` says that other rows were
+used.
 
-A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until the user says
-``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one action's share of a
-distribution, and a list of columns that together are one.
+A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until
+the user says ``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one
+action's share of a distribution, and a list of columns that together are one.
 """
 
 from __future__ import annotations
@@ -73,13 +76,24 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
 
     A mapping whose keys are the actions of the log is one target, with one column per action.
     """
-    several = targets.values() if isinstance(targets, Mapping) else targets if isinstance(targets, list | tuple) else ()
+    several = (
+        targets.values()
+        if isinstance(targets, Mapping)
+        else targets
+        if isinstance(targets, list | tuple)
+        else ()
+    )
     columns = frozenset(target for target in several if isinstance(target, str))
-    return each_target(targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns))
+    return each_target(
+        targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns)
+    )
 
 
-def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: Callable[[Any, str | None], Policy]) -> tuple[Policy, ...]:
-    """``resolve(target, name)`` of every target, ``name`` that of a mapping; targets of the same name are numbered.
+def each_target(
+    targets: Any, table: Table, actions: Sequence[Label], resolve: Callable[[Any, str | None], Policy]
+) -> tuple[Policy, ...]:
+    """``resolve(target, name)`` of every target, ``name`` that of a mapping; targets of the same name are
+    numbered.
 
     ``table`` may be only the first rows of a log: they decide what is refused.
     """
@@ -92,7 +106,9 @@ def each_target(targets: Any, table: Table, actions: Sequence[Label], resolve: C
     resolved = [resolve(target, None) for target in several]
     names = [policy.name for policy in resolved]
     return tuple(
-        replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})") if policy.name in names[:i] else policy
+        replace(policy, name=f"{policy.name} ({names[:i].count(policy.name) + 1})")
+        if policy.name in names[:i]
+        else policy
         for i, policy in enumerate(resolved)
     )
 
@@ -105,14 +121,22 @@ def target_in(table: Table, name: str, actions: Sequence[Label]) -> ChosenColumn
     return ProbabilityColumn(name)
 
 
-def resolve_target(log: LoggedBandit, target: Any, name: str | None = None, others: Container[str] = ()) -> TargetPolicy:
-    """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns that are targets too."""
+def resolve_target(
+    log: LoggedBandit, target: Any, name: str | None = None, others: Container[str] = ()
+) -> TargetPolicy:
+    """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns
+    that are targets too.
+    """
     if isinstance(target, str):
         return _from_text(log, target, name or target, others)
     if isinstance(target, ProbabilityColumn):
-        return from_probability(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+        return from_probability(
+            log, log.table.column(target.column, "target"), name or target.column, (target.column,)
+        )
     if isinstance(target, ChosenColumn):
-        return from_choice(log, log.table.column(target.column, "target"), name or target.column, (target.column,))
+        return from_choice(
+            log, log.table.column(target.column, "target"), name or target.column, (target.column,)
+        )
     if isinstance(target, TrainedElsewhere):
         return replace(resolve_target(log, target.target, name, others), question=None, elsewhere=True)
     if isinstance(target, CrossFitted):
@@ -133,20 +157,30 @@ def resolve_target(log: LoggedBandit, target: Any, name: str | None = None, othe
 
 def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
     if not np.array_equal(target.rows, log.rows):
-        raise InputError("`target` must be cross-fitted on the log that it is evaluated on, got rows of another")
+        raise InputError(
+            "`target` must be cross-fitted on the log that it is evaluated on, got rows of another"
+        )
     made = replace(target, name=name or target.name)
     folds = int(made.folds.max()) + 1
-    return replace(from_distribution(log, made.distribution, made.name, f"cross-fitted over {folds} folds"), note=made.note)
+    return replace(
+        from_distribution(log, made.distribution, made.name, f"cross-fitted over {folds} folds"),
+        note=made.note,
+    )
 
 
 def _called(target: Any, log: LoggedBandit, name: str) -> Any:
-    """What a function makes of the log; it is given all rows at once, which those written for one row do not expect."""
+    """What a function makes of the log; it is given all rows at once, which those written for one row do not
+    expect.
+    """
     try:
         return target(log)
     except KwisError:
         raise
     except Exception as trouble:
-        said = f"`target` must be a function of the whole log, log[name] being a column: {name} ended in {type(trouble).__name__}"
+        said = (
+            f"`target` must be a function of the whole log, log[name] being a column: {name} ended in "
+            f"{type(trouble).__name__}"
+        )
         raise InputError(f"{said} ({trouble})") from trouble
 
 
@@ -167,14 +201,20 @@ def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]
     apart = np.abs(whole.logged - policy.logged)
     if apart.max() > 1e-6:
         row = int(np.argmax(apart))
-        _warn_of(members, f"`{target}` says {policy.logged[row]:g} of the logged action at row {row}, they say {whole.logged[row]:g}")
+        _warn_of(
+            members,
+            f"`{target}` says {policy.logged[row]:g} of the logged action at row {row}, they say "
+            f"{whole.logged[row]:g}",
+        )
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
 
 
 def _coincidence(target: str, members: Sequence[str], others: Container[str]) -> bool:
-    """Whether columns named like shares of a target are targets of their own, or numbered: `p_t10` is no share of `p_t1`."""
+    """Whether columns named like shares of a target are targets of their own, or numbered: `p_t10` is no
+    share of `p_t1`.
+    """
     digits = target[-1:].isdigit() and all(member[len(target)].isdigit() for member in members)
     return digits or any(member in others for member in members)
 
@@ -186,7 +226,9 @@ def _warn_of(members: Sequence[str], reason: str) -> None:
 def _meaning(column: Column, name: str, actions: Sequence[Label]) -> str:
     codes = codes_of(column, actions)[0]
     labels = bool((codes >= 0).all())
-    chances = column.kind in ("number", "boolean") and bool(((column.values >= 0) & (column.values <= 1)).all())
+    chances = column.kind in ("number", "boolean") and bool(
+        ((column.values >= 0) & (column.values <= 1)).all()
+    )
     if labels and chances:
         raise InputError(
             f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
@@ -201,20 +243,27 @@ def _refuse_one_share(table: Table, target: str, actions: Sequence[Label]) -> No
         prefix = target.removesuffix(f"_{action}")
         if prefix != target and proper_family(table, prefix, actions):
             raise InputError(
-                f"`target` must be the probability of the logged action or of every action, got `{target}`, by its name the "
-                f"probability of {action!r} alone; say {prefix!r} for the whole policy, or kwis.probability({target!r})"
+                f"`target` must be the probability of the logged action or of every action, got `{target}`, "
+                f"by its name the "
+                f"probability of {action!r} alone; say {prefix!r} for the whole policy, or "
+                f"kwis.probability({target!r})"
             )
 
 
 def _refuse_pieces_of_one(table: Table, targets: Sequence[Any], actions: Sequence[Label]) -> None:
-    if len(targets) != len(actions) or len(targets) < 2 or not all(isinstance(target, str) and target in table for target in targets):
+    if (
+        len(targets) != len(actions)
+        or len(targets) < 2
+        or not all(isinstance(target, str) and target in table for target in targets)
+    ):
         return
     columns = [table.column(target) for target in targets]
     if all(column.kind == "number" for column in columns):
         total = sum(column.values.astype(np.float64) for column in columns)
         if (np.abs(total - 1) <= TOLERANCE).all():
             raise InputError(
-                f"`target` must say whether {', '.join(f'`{target}`' for target in targets)}, which sum to 1 in every row, are one "
+                f"`target` must say whether {', '.join(f'`{target}`' for target in targets)}, which sum to 1 "
+                f"in every row, are one "
                 "policy, kwis.distribution([...]), or several, a mapping from names to columns"
             )
 
@@ -229,15 +278,23 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
     table = None if is_single(values) else table_of([("target", values)])
     if table is None or not table.columns:
-        raise InputError(f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}")
+        raise InputError(
+            f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}"
+        )
     if table.n != len(log):
-        raise InputError(f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows")
+        raise InputError(
+            f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows"
+        )
     names = table.blocks.get("target")
     if names is None:
         column = table.column("target")
-        policy = (from_choice if _meaning(column, name, log.action_names) == "choice" else from_probability)(log, column, name)
+        policy = (from_choice if _meaning(column, name, log.action_names) == "choice" else from_probability)(
+            log, column, name
+        )
         return replace(policy, source=f"{source}: {policy.source}")
     if len(names) != log.n_actions:
-        raise InputError(f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions")
+        raise InputError(
+            f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions"
+        )
     shares = [probabilities_in(table.column(key), key, "target") for key in names]
     return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -1,4 +1,5 @@
-"""The report: an evaluation becomes a view of plain words and charts, and the view one self-contained HTML file.
+"""The report: an evaluation becomes a view of plain words and charts, and the view one self-contained HTML
+file.
 
 ::
 

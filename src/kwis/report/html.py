@@ -23,7 +23,8 @@ from kwis.runtime.writing import writable, write_whole
 def write_html(evaluation: Evaluation, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Path:
     """Write the report of an evaluation, one self-contained HTML file, and return its path.
 
-    The file appears whole or not at all: an older report stays as it is until the new one is complete, and no other file is replaced.
+    The file appears whole or not at all: an older report stays as it is until the new one is complete, and no
+    other file is replaced.
     """
     target = writable(path)
     shown = replace(evaluation, segments=tuple(found.largest(segments) for found in evaluation.segments))
@@ -38,11 +39,14 @@ def write_page(page: Page, path: str | PathLike[str]) -> Path:
 def render(page: Page) -> str:
     """The page as HTML.
 
-    Its policy of content allows the style and the script that are part of this package, by their hashes, and nothing else, so
-    that no text of a user can run or fetch anything even if it were to slip through.
+    Its policy of content allows the style and the script that are part of this package, by their hashes, and
+    nothing else, so that no text of a user can run or fetch anything even if it were to slip through.
     """
     style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
+        f"form-action 'none'"
+    )
     return Template(_asset("page.html")).substitute(
         policy=policy,
         title=element("title", page.title).text,

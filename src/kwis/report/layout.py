@@ -14,7 +14,13 @@ _WIDE, _SLIM = 720.0, 328.0  # a column of text, and what a telephone of 360 pix
 def body(page: Page) -> Markup:
     """Everything within ``body``."""
     keys = _keys()
-    return joined((_header(page), element("main", *(_section(section, keys) for section in page.sections)), _footer(page)))
+    return joined(
+        (
+            _header(page),
+            element("main", *(_section(section, keys) for section in page.sections)),
+            _footer(page),
+        )
+    )
 
 
 def _keys() -> Iterator[str]:
@@ -60,7 +66,9 @@ def _card(card: Card) -> Markup:
 def _section(section: Section, keys: Iterator[str]) -> Markup:
     heading = element("h2", section.title)
     lead = element("p", section.lead, class_="lead") if section.lead else None
-    return element("section", heading, lead, *(_block(block, keys) for block in section.blocks), id=section.key)
+    return element(
+        "section", heading, lead, *(_block(block, keys) for block in section.blocks), id=section.key
+    )
 
 
 def _block(block: Block, keys: Iterator[str]) -> Markup:
@@ -103,9 +111,16 @@ def _table(table: Table) -> Markup:
     for place, row in enumerate(table.rows):
         cells = (_cell(cell, number=number) for cell, number in zip(row, numeric, strict=True))
         lines.append(element("tr", *cells, class_="strong" if place in table.strong else None))
-    grid = element("table", element("caption", table.caption), element("thead", head), element("tbody", *lines))
+    grid = element(
+        "table", element("caption", table.caption), element("thead", head), element("tbody", *lines)
+    )
     if table.folded:
-        return element("details", element("summary", table.caption), element("div", grid, class_="scroll"), class_="numbers")
+        return element(
+            "details",
+            element("summary", table.caption),
+            element("div", grid, class_="scroll"),
+            class_="numbers",
+        )
     return element("div", grid, class_="scroll")
 
 

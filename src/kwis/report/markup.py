@@ -1,7 +1,7 @@
 """Markup that is safe by construction: text is escaped unless this module made it.
 
-A page is built from :func:`element` alone. Strings are text, always escaped; only a :class:`Markup` is taken as it is, and
-nothing outside the report makes one from what a user gave.
+A page is built from :func:`element` alone. Strings are text, always escaped; only a :class:`Markup` is taken
+as it is, and nothing outside the report makes one from what a user gave.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-_VOID = frozenset({"br", "circle", "col", "hr", "line", "link", "meta", "path", "polygon", "polyline", "rect"})
+_VOID = frozenset(
+    {"br", "circle", "col", "hr", "line", "link", "meta", "path", "polygon", "polyline", "rect"}
+)
 _SVG_SHAPES = frozenset({"circle", "line", "path", "polygon", "polyline", "rect"})
-_NOT_FOR_DISPLAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]")
+_NOT_FOR_DISPLAY = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,16 @@ Attribute = str | float | bool | None
 
 
 def clean(text: str) -> str:
-    """Text without characters that break a page: controls, lone surrogates, and marks that reverse what follows them."""
+    """Text without characters that break a page: controls, lone surrogates, and marks that reverse what
+    follows them.
+    """
     return _NOT_FOR_DISPLAY.sub("\ufffd", text)
 
 
 def element(name: str, *children: Node, **attributes: Attribute) -> Markup:
-    """Element ``name``; ``class_`` stands for ``class``, an underscore within a name for a hyphen, None for absence."""
+    """Element ``name``; ``class_`` stands for ``class``, an underscore within a name for a hyphen, None for
+    absence.
+    """
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items())
     inside = [shown for shown in children if shown is not None]
     if name in _VOID and not inside:

@@ -43,5 +43,8 @@ def page_of(evaluation: Evaluation) -> Page:
         badge=top.badge,
         cards=top.cards,
         sections=tuple(section for section in found if section is not None),
-        colophon=f"Made with kwis {evaluation.settings.version}. This file needs nothing else and sends nothing anywhere.",
+        colophon=(
+            f"Made with kwis {evaluation.settings.version}. This file needs nothing else and sends "
+            f"nothing anywhere."
+        ),
     )

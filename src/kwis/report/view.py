@@ -1,4 +1,5 @@
-"""What a page shows, ready to be laid out: every number is already words, every figure a record that says what to draw.
+"""What a page shows, ready to be laid out: every number is already words, every figure a record that says
+what to draw.
 
 A :class:`Page` knows nothing of evaluations, so that other pages can be made of the same pieces.
 """
@@ -84,7 +85,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section with its heading, what it is about, and its blocks; ``key`` is its address within the page."""
+    """A section with its heading, what it is about, and its blocks; ``key`` is its address within
+    the page.
+    """
 
     key: str
     title: str

@@ -59,7 +59,9 @@ def percent(share: float, decimals: int = 0) -> str:
 
 def confidence(level: float) -> str:
     """``95 %``; a level such as 0.999 keeps the decimals it needs."""
-    decimals = next((d for d in range(6) if math.isclose(100 * level, round(100 * level, d), abs_tol=1e-9)), 6)
+    decimals = next(
+        (d for d in range(6) if math.isclose(100 * level, round(100 * level, d), abs_tol=1e-9)), 6
+    )
     return percent(level, decimals)
 
 
@@ -82,7 +84,9 @@ def listed(items: Iterable[str]) -> str:
 
 
 def sentence(text: str, names: Collection[str] = ()) -> str:
-    """Text with a capital and a full stop; a first word among ``names``, or with capitals or signs of its own, stays."""
+    """Text with a capital and a full stop; a first word among ``names``, or with capitals or signs of its
+    own, stays.
+    """
     bare = text.strip()
     if not bare:
         return ""

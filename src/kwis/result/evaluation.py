@@ -38,13 +38,15 @@ class Evaluation:
     changes
         Each target against the logging policy by every estimator, then each pair of targets.
     recommended
-        From target to the estimate to use, for the first reward; ``recommendations`` has those of all rewards.
+        From target to the estimate to use, for the first reward; ``recommendations`` has those of all
+        rewards.
     diagnostics
         From target to what was found about its weights.
     propensity
         What was found about the propensities as they are in the log, whatever the target.
     repair
-        What became of testing logged propensities against the actions taken, and of repairing them; None where that was not done.
+        What became of testing logged propensities against the actions taken, and of repairing them; None
+        where that was not done.
     rankings
         One per reward, the first reward first, where there are targets to be ranked.
     drift
@@ -54,7 +56,8 @@ class Evaluation:
     notes
         What was done to the log and decided on the way, in sentences.
     sensitivity
-        For every recommendation, how wrong the odds of the propensities would have to be to undo what is said of it.
+        For every recommendation, how wrong the odds of the propensities would have to be to undo what is said
+        of it.
     scope
         What was checked, and what no log can show.
     training
@@ -107,7 +110,8 @@ class Evaluation:
         return next(found for found in self.recommendations if (found.target, found.reward) == wanted)
 
     def table(self, reward: str | None = None) -> TextTable:
-        """One line per policy and estimator: value, interval, difference to the logging policy, effective rows, verdict.
+        """One line per policy and estimator: value, interval, difference to the logging policy, effective
+        rows, verdict.
 
         ``print(evaluation.table())`` in a terminal; notebooks show it as HTML.
         """
@@ -116,13 +120,17 @@ class Evaluation:
         return table_of(self, reward)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The rows as a data frame of pandas, polars or pyarrow: the one named, or else the first of these that is installed."""
+        """The rows as a data frame of pandas, polars or pyarrow: the one named, or else the first of these
+        that is installed.
+        """
         from kwis.result.output import frame_of
 
         return frame_of(self, library)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left out."""
+        """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left
+        out.
+        """
         from kwis.result.output import json_of
 
         return json_of(self, path)

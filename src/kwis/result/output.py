@@ -32,7 +32,11 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 def plain(value: Any) -> Plain:
     """Dictionaries, lists, text and numbers; what has no value becomes null, infinity the text ``"inf"``."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {entry.name: plain(getattr(value, entry.name)) for entry in dataclasses.fields(value) if entry.name not in _PER_ROW}
+        return {
+            entry.name: plain(getattr(value, entry.name))
+            for entry in dataclasses.fields(value)
+            if entry.name not in _PER_ROW
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray):
@@ -48,8 +52,14 @@ def plain(value: Any) -> Plain:
 
 def json_of(evaluation: Evaluation, path: str | PathLike[str] | None) -> str:
     """JSON of everything but the arrays with one entry per row; also written to ``path`` if there is one."""
-    entries = {entry.name: plain(getattr(evaluation, entry.name)) for entry in dataclasses.fields(evaluation) if entry.name != "weights"}
-    text = escaped_in_json(json.dumps({"schema": SCHEMA, **entries}, indent=2, ensure_ascii=False, allow_nan=False))
+    entries = {
+        entry.name: plain(getattr(evaluation, entry.name))
+        for entry in dataclasses.fields(evaluation)
+        if entry.name != "weights"
+    }
+    text = escaped_in_json(
+        json.dumps({"schema": SCHEMA, **entries}, indent=2, ensure_ascii=False, allow_nan=False)
+    )
     if path is not None:
         write_whole(writable(path), f"{text}\n".encode())
     return text
@@ -64,7 +74,11 @@ def frame_of_segments(found: Segments, library: str | None) -> Any:
     """Rows of all segments as such a frame; the values that make a segment stand first."""
     return _frame(
         [
-            {**dict(zip(found.columns, segment.values, strict=True)), "rows": segment.n, **_record(segment.changes, row)}
+            {
+                **dict(zip(found.columns, segment.values, strict=True)),
+                "rows": segment.n,
+                **_record(segment.changes, row),
+            }
             for segment in found.segments
             for row in segment.rows
         ],
@@ -88,7 +102,8 @@ def _record(changes: Sequence[Change], row: Row) -> dict[str, Any]:
         (
             found
             for found in changes
-            if (found.target, found.reward, found.estimator, found.baseline) == (row.target, row.reward, row.estimator, LOGGING_POLICY)
+            if (found.target, found.reward, found.estimator, found.baseline)
+            == (row.target, row.reward, row.estimator, LOGGING_POLICY)
         ),
         None,
     )

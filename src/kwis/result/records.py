@@ -83,8 +83,9 @@ class Change:
     simultaneous
         The same, widened so that all comparisons of that kind hold at once at the level stated.
     p_value
-        Two-sided, of no difference. It agrees with Student and influence intervals: below ``1 - level`` where they leave 0 out. With
-        others it is that of a normal error from the influence values; ``nan`` where there is none.
+        Two-sided, of no difference. It agrees with Student and influence intervals: below ``1 - level`` where
+        they leave 0 out. With others it is that of a normal error from the influence values; ``nan`` where
+        there is none.
     recommended
         Whether both sides are by their recommended estimators.
     policies
@@ -104,7 +105,9 @@ class Change:
 
     @property
     def claim(self) -> Interval:
-        """The interval that everything said of the difference follows: the simultaneous one where several policies are judged."""
+        """The interval that everything said of the difference follows: the simultaneous one where several
+        policies are judged.
+        """
         return self.simultaneous if self.policies > 1 else self.interval
 
     @property
@@ -114,7 +117,9 @@ class Change:
 
     @property
     def side(self) -> int:
-        """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told apart."""
+        """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told
+        apart.
+        """
         return int(self.claim.low > 0) - int(self.claim.high < 0)
 
     @property
@@ -130,7 +135,8 @@ class Recommendation:
     Attributes
     ----------
     change
-        The difference to the logging policy by that estimate: the headline; its ``claim`` is what words follow.
+        The difference to the logging policy by that estimate: the headline; its ``claim`` is what words
+        follow.
     runner_up
         The estimate that would be used otherwise, where there is one.
     disagreement
@@ -178,7 +184,9 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segment:
-    """The rows with one value of a column: recommended estimates there, and their differences to the logging policy."""
+    """The rows with one value of a column: recommended estimates there, and their differences to the logging
+    policy.
+    """
 
     columns: tuple[str, ...]
     values: tuple[str, ...]
@@ -188,12 +196,16 @@ class Segment:
 
     @property
     def label(self) -> str:
-        return ", ".join(f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True))
+        return ", ".join(
+            f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Segments:
-    """All segments by the same columns; the simultaneous intervals of their changes hold together. It prints as a table."""
+    """All segments by the same columns; the simultaneous intervals of their changes hold together. It prints
+    as a table.
+    """
 
     columns: tuple[str, ...]
     segments: tuple[Segment, ...]
@@ -206,7 +218,10 @@ class Segments:
         chosen = set(sorted(range(len(self.segments)), key=lambda place: -self.segments[place].n)[:most])
         kept = tuple(segment for place, segment in enumerate(self.segments) if place in chosen)
         rows = sum(segment.n for segment in self.segments) - sum(segment.n for segment in kept)
-        note = f"the {most:,} largest of {len(self.segments):,} segments are shown; the others have {rows:,} rows"
+        note = (
+            f"the {most:,} largest of {len(self.segments):,} segments are shown; the others have {rows:,} "
+            f"rows"
+        )
         return replace(self, segments=kept, notes=(note, *self.notes))
 
     def table(self, most: int = SEGMENTS_SHOWN) -> TextTable:
@@ -216,7 +231,9 @@ class Segments:
         return segment_table(self.largest(most))
 
     def to_frame(self, library: str | None = None) -> Any:
-        """All segments as a data frame of pandas, polars or pyarrow, one line per segment, policy and reward."""
+        """All segments as a data frame of pandas, polars or pyarrow, one line per segment, policy
+        and reward.
+        """
         from kwis.result.output import frame_of_segments
 
         return frame_of_segments(self, library)
@@ -269,7 +286,8 @@ class Sensitivity:
     gammas, lows, highs
         The range for each gamma.
     flip
-        Smallest gamma at which the range reaches the baseline, so that the decision could turn; infinite if none does.
+        Smallest gamma at which the range reaches the baseline, so that the decision could turn; infinite if
+        none does.
     words
         The same in a sentence.
     """
@@ -307,7 +325,8 @@ class Settings:
     propensity_source
         Whether propensities come from a randomiser or a model, as somebody said; None where nobody did.
     selection_rows, path_rows
-        Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with ``seed``.
+        Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with
+        ``seed``.
     """
 
     version: str

@@ -59,12 +59,19 @@ class TextTable:
         parts = []
         for title, rows in self.blocks:
             head = "".join(f"<th>{html.escape(name)}</th>" for name in self.header)
-            body = "".join(f"<tr>{''.join(self._cell(*pair) for pair in zip(row, self.header, strict=True))}</tr>" for row in rows)
-            parts.append(f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+            body = "".join(
+                f"<tr>{''.join(self._cell(*pair) for pair in zip(row, self.header, strict=True))}</tr>"
+                for row in rows
+            )
+            parts.append(
+                f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            )
         return "".join([*parts, *(f"<p>{html.escape(line)}</p>" for line in self.footer)])
 
     def _cell(self, text: str, name: str) -> str:
-        return f'<td style="text-align: {"right" if name in self.numeric else "left"}">{html.escape(text)}</td>'
+        return (
+            f'<td style="text-align: {"right" if name in self.numeric else "left"}">{html.escape(text)}</td>'
+        )
 
 
 def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
@@ -73,12 +80,23 @@ def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
         raise InputError(f"`reward` must be one of {', '.join(evaluation.rewards)}, got {reward!r}")
     level = f"{evaluation.settings.level:.0%}"
     of_change = f"{level} {'for all' if len(evaluation.targets) > 1 else 'of change'}"
-    header = ("policy", "estimator", "value", f"{level} interval", "change", of_change, "effective rows", "verdict")
+    header = (
+        "policy",
+        "estimator",
+        "value",
+        f"{level} interval",
+        "change",
+        of_change,
+        "effective rows",
+        "verdict",
+    )
     wanted = evaluation.rewards if reward is None else (reward,)
     return TextTable(
         header=header,
         numeric=frozenset(header[2:7]),
-        blocks=tuple((f"{name}, {evaluation.settings.n:,} rows", tuple(_rows(evaluation, name))) for name in wanted),
+        blocks=tuple(
+            (f"{name}, {evaluation.settings.n:,} rows", tuple(_rows(evaluation, name))) for name in wanted
+        ),
         footer=(legend(evaluation), *_reasons(evaluation)),
     )
 
@@ -94,19 +112,36 @@ def segment_table(found: Segments) -> TextTable:
     """Recommended estimates in every segment, with changes whose intervals hold for all segments at once."""
     rows = [(segment, row) for segment in found.segments for row in segment.rows]
     level = f"{rows[0][1].interval.level:.0%}"
-    header = ("segment", "rows", "policy", "reward", "value", f"{level} interval", "change", f"{level} of change", "verdict")
+    header = (
+        "segment",
+        "rows",
+        "policy",
+        "reward",
+        "value",
+        f"{level} interval",
+        "change",
+        f"{level} of change",
+        "verdict",
+    )
     return TextTable(
         header=header,
         numeric=frozenset(header[1:2] + header[4:8]),
-        blocks=((f"by {', '.join(found.columns)}", tuple(_segment_row(segment, row) for segment, row in rows)),),
-        footer=("intervals of changes hold for all segments at once", *(wrapped(note, "- ") for note in found.notes)),
+        blocks=(
+            (f"by {', '.join(found.columns)}", tuple(_segment_row(segment, row) for segment, row in rows)),
+        ),
+        footer=(
+            "intervals of changes hold for all segments at once",
+            *(wrapped(note, "- ") for note in found.notes),
+        ),
     )
 
 
 def _segment_row(segment: Segment, row: Row) -> tuple[str, ...]:
     digits = decimals(each.interval.width for each in segment.rows if each.reward == row.reward)
     changes = [each for each in segment.changes if (each.target, each.reward) == (row.target, row.reward)]
-    difference = [_difference(each.interval.value, each.simultaneous, digits) for each in changes] or [("", "")]
+    difference = [_difference(each.interval.value, each.simultaneous, digits) for each in changes] or [
+        ("", "")
+    ]
     first = row is segment.rows[0]
     return (
         ", ".join(segment.values) if first else "",
@@ -134,7 +169,12 @@ def _rows(evaluation: Evaluation, reward: str) -> Iterable[tuple[str, ...]]:
     digits = decimals([*(row.interval.width for row in rows if row.recommended)])
     previous = None
     for row in rows:
-        yield _row(row, against.get((row.target, row.estimator)), digits, row.target if row.target != previous else "")
+        yield _row(
+            row,
+            against.get((row.target, row.estimator)),
+            digits,
+            row.target if row.target != previous else "",
+        )
         previous = row.target
 
 
@@ -161,4 +201,6 @@ def _reasons(evaluation: Evaluation) -> Iterable[str]:
                 groups.setdefault(reason, []).append(row.target)
     for reason, targets in groups.items():
         names = list(dict.fromkeys(targets))
-        yield wrapped(reason if len(names) == len(evaluation.targets) else f"{', '.join(names)}: {reason}", "- ")
+        yield wrapped(
+            reason if len(names) == len(evaluation.targets) else f"{', '.join(names)}: {reason}", "- "
+        )

@@ -19,7 +19,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def decimals(widths: Iterable[float]) -> int:
-    """Digits after the point that show the narrowest of the intervals to two digits; 4 if none has a width."""
+    """Digits after the point that show the narrowest of the intervals to two digits; 4 if none has
+    a width.
+    """
     known = [width for width in widths if math.isfinite(width) and width / 2 > 0]
     return 4 if not known else max(0, min(12, 1 - math.floor(math.log10(min(known) / 2))))
 
@@ -53,7 +55,10 @@ def recommendation_in_words(found: Recommendation) -> str:
     """One recommendation: the value, the headline, the verdict and the reasons."""
     row = found.row
     digits = decimals([row.interval.width])
-    value = f"{number(row.estimate.value, digits)} ({row.interval.level:.0%} {span(row.interval, digits)}) by {row.estimator}"
+    value = (
+        f"{number(row.estimate.value, digits)} ({row.interval.level:.0%} {span(row.interval, digits)}) by "
+        f"{row.estimator}"
+    )
     lines = [
         f"{found.target}, {found.reward}: {value}",
         wrapped(gain(found.change), "  "),
@@ -61,8 +66,12 @@ def recommendation_in_words(found: Recommendation) -> str:
         *(wrapped(reason, "  - ") for reason in found.why),
     ]
     if found.runner_up is not None:
-        second = f"{number(found.runner_up.estimate.value, digits)} ({span(found.runner_up.interval, digits)})"
-        lines.append(wrapped(found.disagreement or f"the runner-up {found.runner_up.estimator} agrees: {second}", "  "))
+        second = (
+            f"{number(found.runner_up.estimate.value, digits)} ({span(found.runner_up.interval, digits)})"
+        )
+        lines.append(
+            wrapped(found.disagreement or f"the runner-up {found.runner_up.estimator} agrees: {second}", "  ")
+        )
     return "\n".join(lines)
 
 
@@ -83,14 +92,21 @@ def answer_in_words(evaluation: Evaluation) -> str:
 
 def wrapped(sentence: str, indent: str) -> str:
     """A sentence over several lines, the later ones indented under the first."""
-    return textwrap.fill(sentence, _WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False)
+    return textwrap.fill(
+        sentence, _WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False
+    )
 
 
 def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     base = next(row for row in evaluation.rows if (row.target, row.reward) == (LOGGING_POLICY, reward))
-    digits = decimals([row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended])
+    digits = decimals(
+        [row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended]
+    )
     level = f"{base.interval.level:.0%}"
-    yield f"{reward}: the {LOGGING_POLICY} brought {number(base.estimate.value, digits)} ({level} {span(base.interval, digits)})"
+    yield (
+        f"{reward}: the {LOGGING_POLICY} brought {number(base.estimate.value, digits)} ({level} "
+        f"{span(base.interval, digits)})"
+    )
     for found in evaluation.recommendations:
         if found.reward == reward:
             row = found.row
@@ -126,16 +142,24 @@ def _repair_lines(evaluation: Evaluation) -> Iterable[str]:
         return
     yield from ("", "Propensities were repaired")
     yield wrapped(repair.note, "  - ")
-    yield wrapped(f"tests: {_outcome(evaluation.propensity)} as given, {_outcome(repair.after)} as repaired", "  - ")
+    yield wrapped(
+        f"tests: {_outcome(evaluation.propensity)} as given, {_outcome(repair.after)} as repaired", "  - "
+    )
     for made in repair.estimates:
-        digits = decimals(row.interval.width for row in evaluation.rows if row.reward == made.reward and row.recommended)
+        digits = decimals(
+            row.interval.width for row in evaluation.rows if row.reward == made.reward and row.recommended
+        )
         values = f"{number(made.before, digits)} as given, {number(made.after, digits)} as repaired"
         values += f" (the repair adds a standard error of {number(made.std_error, digits + 1)})"
         yield wrapped(f"{made.target}, {made.reward}, by {made.estimator}: {values}", "  - ")
 
 
 def _outcome(report: PropensityReport) -> str:
-    return f"failed ({', '.join(report.regions[:3])}{', ...' if len(report.regions) > 3 else ''})" if report.wrong else "passed"
+    return (
+        f"failed ({', '.join(report.regions[:3])}{', ...' if len(report.regions) > 3 else ''})"
+        if report.wrong
+        else "passed"
+    )
 
 
 def trust_of(evaluation: Evaluation) -> dict[tuple[str, tuple[str, ...]], list[str]]:
@@ -153,13 +177,18 @@ def _trust_lines(evaluation: Evaluation) -> Iterable[str]:
 
 
 def _grouped(evaluation: Evaluation, key: Callable[[Recommendation], Key]) -> dict[Key, list[str]]:
-    """Targets of the recommendations that have the same key; rewards are named where they tell a target's keys apart."""
+    """Targets of the recommendations that have the same key; rewards are named where they tell a target's
+    keys apart.
+    """
     groups: dict[Key, dict[str, list[str]]] = {}
     for found in evaluation.recommendations:
         groups.setdefault(key(found), {}).setdefault(found.target, []).append(found.reward)
     whole = len(evaluation.rewards)
     return {
-        shared: [target if len(rewards) == whole else f"{target} ({', '.join(rewards)})" for target, rewards in targets.items()]
+        shared: [
+            target if len(rewards) == whole else f"{target} ({', '.join(rewards)})"
+            for target, rewards in targets.items()
+        ]
         for shared, targets in groups.items()
     }
 

@@ -1,7 +1,8 @@
 """Compiled functions whose machine code is kept between processes, wherever there is a place for it.
 
-numba refuses to compile a cached function if it finds no folder to write to, and fails on a cache that is damaged or on a full disk.
-A cache is there to save seconds, so here all of that costs seconds and nothing else.
+numba refuses to compile a cached function if it finds no folder to write to, and fails on a cache that is
+damaged or on a full disk. A cache is there to save seconds, so here all of that costs seconds and nothing
+else.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ class _Places(caching.CompileResultCacheImpl):
 
     def __init__(self, function: Any) -> None:
         usual: list[Any] = caching.CompileResultCacheImpl._locator_classes
-        self._locator_classes = [*(place for place in usual if "UserWide" not in place.__name__ or _has_home()), _Temporary]
+        self._locator_classes = [
+            *(place for place in usual if "UserWide" not in place.__name__ or _has_home()),
+            _Temporary,
+        ]
         super().__init__(function)
 
 
@@ -76,7 +80,9 @@ class _Cache(caching.FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if isinstance(self._impl.locator, _Temporary):
-            _say_once(f"compiled code is kept in {str(temporary_cache())!r}, as no lasting folder can be written to")
+            _say_once(
+                f"compiled code is kept in {str(temporary_cache())!r}, as no lasting folder can be written to"
+            )
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # whatever a damaged file leads to
@@ -99,7 +105,10 @@ class _Cache(caching.FunctionCache):
 
 class _NoCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> None:  # noqa: ARG002 - numba's signature
-        _say_once("compiled code cannot be kept, as no folder can be written to: every process compiles anew, which takes about 10 seconds")
+        _say_once(
+            "compiled code cannot be kept, as no folder can be written to: every process compiles anew, "
+            "which takes about 10 seconds"
+        )
 
 
 def _cache_of(function: Any) -> Any:
@@ -118,7 +127,9 @@ def temporary_cache() -> Path | None:
         found = folder.lstat()
     except OSError:
         return None
-    own = not hasattr(os, "getuid") or (found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    own = not hasattr(os, "getuid") or (
+        found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
     return folder if own and stat.S_ISDIR(found.st_mode) else None
 
 

@@ -1,8 +1,9 @@
 """Temporary folders that do not outlive their process.
 
-A folder goes when nobody needs it any more, at the latest when its process ends. A process that is killed cannot tidy up; so each folder
-holds a file that its process keeps locked, and a folder whose lock is free is removed by the next process that starts. The lock, not
-the number of the process, says who is alive: containers share folders, but not numbers.
+A folder goes when nobody needs it any more, at the latest when its process ends. A process that is killed
+cannot tidy up; so each folder holds a file that its process keeps locked, and a folder whose lock is free is
+removed by the next process that starts. The lock, not the number of the process, says who is alive:
+containers share folders, but not numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Folder:
     def __enter__(self) -> str:
         return self.path
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.remove()
 
 
@@ -84,12 +87,16 @@ def _is_dead(path: Path) -> bool:
 
 
 def _locked(folder: str) -> int | None:
-    """Lock the folder for as long as the process lives; the file appears under its name only when it is locked."""
+    """Lock the folder for as long as the process lives; the file appears under its name only when it is
+    locked.
+    """
     if fcntl is None:
         return None
     unfinished = os.path.join(folder, f"{_LOCK}.new")
     handle = os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600)
-    with contextlib.suppress(OSError):  # a file system without locks: the folder goes with the process, or stays
+    with contextlib.suppress(
+        OSError
+    ):  # a file system without locks: the folder goes with the process, or stays
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.rename(unfinished, os.path.join(folder, _LOCK))
     return handle

@@ -1,8 +1,9 @@
 """One pool of threads for everything.
 
-The engine splits its work into row blocks of fixed size and hands them to Python threads; the compiled kernels and BLAS release
-the interpreter lock. BLAS itself is held to one thread meanwhile: two pools on the same cores slow each other down two- to fourfold.
-Blocks do not depend on the number of threads, and each is summed by one of them, so results have the same bits for any number.
+The engine splits its work into row blocks of fixed size and hands them to Python threads; the compiled
+kernels and BLAS release the interpreter lock. BLAS itself is held to one thread meanwhile: two pools on the
+same cores slow each other down two- to fourfold. Blocks do not depend on the number of threads, and each is
+summed by one of them, so results have the same bits for any number.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def _limit_blas() -> Any:
 
 
 class _OneBlasThread:
-    """Holds BLAS at one thread from the first user to the last: users in several threads must not restore each other's limit."""
+    """Holds BLAS at one thread from the first user to the last: users in several threads must not restore
+    each other's limit.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +69,8 @@ class _OneBlasThread:
 
     @staticmethod
     def _take_over() -> None:
-        # threadpoolctl 3.8 ignores every thread but the one that set a limit first, and the last user may be another.
+        # threadpoolctl 3.8 ignores every thread but the one that set a limit first, and the last user may be
+        # another.
         for library in _blas().lib_controllers:
             if hasattr(library, "clear_controlling_thread"):
                 library.clear_controlling_thread(force=True)

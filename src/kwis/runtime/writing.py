@@ -14,13 +14,16 @@ from pathlib import Path
 from kwis.errors import InputError
 
 MARKS = (b'<meta name="generator" content="kwis">', b'"schema": "kwis-')
-"""Reports and JSON that kwis wrote have one of these near their beginning; other files have theirs at one end."""
+"""Reports and JSON that kwis wrote have one of these near their beginning; other files have theirs at one
+end.
+"""
 
 _BEGINNING, _ENDING = 2_000, 60_000
 
 
 def writable(path: str | PathLike[str], name: str = "path", marks: Sequence[bytes] = MARKS) -> Path:
-    """Where a file can be written, asked before the work whose result it is to hold; a symbolic link is followed.
+    """Where a file can be written, asked before the work whose result it is to hold; a symbolic link is
+    followed.
 
     Only a file with one of the ``marks`` of kwis, or an empty one, is ever replaced.
     """
@@ -29,11 +32,18 @@ def writable(path: str | PathLike[str], name: str = "path", marks: Sequence[byte
     if target.is_dir():
         raise InputError(f"`{name}` must name a file, got the folder {str(path)!r}")
     if not folder.is_dir():
-        raise InputError(f"`{name}` must be in a folder that exists, got {str(path)!r} and there is no {str(folder)!r}")
+        raise InputError(
+            f"`{name}` must be in a folder that exists, got {str(path)!r} and there is no {str(folder)!r}"
+        )
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
-        raise InputError(f"`{name}` must be in a place that can be written to, got {str(path)!r}, which is read-only")
-    try:  # permissions alone do not tell: file systems may be read-only, and administrators may ignore permissions
-        _refuse_to_replace(target, f"`{name}` must not replace anything but a file that kwis wrote, got {str(path)!r}", marks)
+        raise InputError(
+            f"`{name}` must be in a place that can be written to, got {str(path)!r}, which is read-only"
+        )
+    # permissions alone do not tell: file systems may be read-only, and administrators may ignore permissions
+    try:
+        _refuse_to_replace(
+            target, f"`{name}` must not replace anything but a file that kwis wrote, got {str(path)!r}", marks
+        )
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
@@ -72,7 +82,9 @@ def write_whole(path: str | PathLike[str], content: bytes, name: str = "path") -
     target = Path(os.path.realpath(path))
     beside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # less what the mask of the process takes away
+        handle = os.open(
+            beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666
+        )  # less what the mask of the process takes away
     except OSError as problem:
         raise _refusal(target, name, problem) from None
     try:
@@ -90,4 +102,6 @@ def write_whole(path: str | PathLike[str], content: bytes, name: str = "path") -
 
 
 def _refusal(target: Path, name: str, problem: OSError) -> InputError:
-    return InputError(f"`{name}` must be in a place that can be written to, got {str(target)!r} ({problem.strerror})")
+    return InputError(
+        f"`{name}` must be in a place that can be written to, got {str(target)!r} ({problem.strerror})"
+    )

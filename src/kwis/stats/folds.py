@@ -14,8 +14,8 @@ from kwis.typing import Ints, Seed
 def make_folds(n: int, k: int, rng: Seed = 0, group: Any = None) -> Ints:
     """Random fold labels ``0..k-1`` of ``n`` rows, as many rows in each as possible.
 
-    With ``group`` (one label per row) whole groups stay together: they are dealt out in order of size, ties at random,
-    each to the fold that has the fewest rows so far.
+    With ``group`` (one label per row) whole groups stay together: they are dealt out in order of size, ties
+    at random, each to the fold that has the fewest rows so far.
     """
     n = check.whole(n, "n", 1)
     return _dealt(n, check.fold_count(k, "k", n), "k", rng, group)
@@ -35,7 +35,9 @@ def _dealt(n: int, k: int, name: str, rng: Seed, group: Any) -> Ints:
     labels = check.labels(group, "group", n, like="")
     sizes = np.bincount(labels)
     if sizes.size < k:
-        raise InputError(f"`{name}` must not exceed the number of groups, got {k} folds for {sizes.size} groups")
+        raise InputError(
+            f"`{name}` must not exceed the number of groups, got {k} folds for {sizes.size} groups"
+        )
     shuffled = generator.permutation(sizes.size)
     filled, fold_of = np.zeros(k, dtype=np.int64), np.empty(sizes.size, dtype=np.int64)
     for member in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:

@@ -27,11 +27,14 @@ def standard_error(influence: Floats, group: Ints | None) -> float:
     if largest == 0:
         return 0.0
     ratio = draws / largest  # squares of huge influences would overflow
-    return float(largest * (math.sqrt((ratio * ratio).sum() * draws.size / (draws.size - 1)) / influence.shape[0]))
+    return float(
+        largest * (math.sqrt((ratio * ratio).sum() * draws.size / (draws.size - 1)) / influence.shape[0])
+    )
 
 
 def effective_draws(influence: Floats, group: Ints | None) -> Floats:
-    """``(sum IF^2)^2 / sum IF^4`` (T,) for influence (n, T): how many rows (or groups) a standard error rests on; all if it is 0.
+    """``(sum IF^2)^2 / sum IF^4`` (T,) for influence (n, T): how many rows (or groups) a standard error rests
+    on; all if it is 0.
 
     Rows of equal influence, whatever its sign, count all; a row that outweighs the others counts alone.
     """
@@ -39,7 +42,9 @@ def effective_draws(influence: Floats, group: Ints | None) -> Floats:
     largest = np.abs(draws).max(axis=0)
     squares = np.square(draws / np.where(largest > 0, largest, 1.0))
     total = np.square(squares).sum(axis=0)
-    return np.where(total > 0, np.square(squares.sum(axis=0)) / np.where(total > 0, total, 1.0), float(len(draws)))
+    return np.where(
+        total > 0, np.square(squares.sum(axis=0)) / np.where(total > 0, total, 1.0), float(len(draws))
+    )
 
 
 def resampled_errors(influence: Floats, counts: Floats, group: Ints | None) -> Floats:

@@ -10,7 +10,8 @@ from kwis.typing import Floats
 
 
 def sum_of_others(values: Any) -> Floats:
-    """For each entry along the first axis the sum of all others, added up rather than subtracted from the total.
+    """For each entry along the first axis the sum of all others, added up rather than subtracted from the
+    total.
 
     So a huge entry does not swallow the rest, and the others of the only entry are 0.
     """

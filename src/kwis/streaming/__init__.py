@@ -2,9 +2,11 @@
 
 ::
 
-    scan_log -> ScannedLog -> Plan (what to do with a batch) -> Accumulator (mergeable) -> Totals, StateTotals -> Evaluation
+    scan_log -> ScannedLog -> Plan (what to do with a batch) -> Accumulator (mergeable) -> Totals, StateTotals
+    -> Evaluation
 
-``Plan`` and ``Accumulator`` can be sent to other processes: each accumulates its part of the log, and the parts merge in any order.
+``Plan`` and ``Accumulator`` can be sent to other processes: each accumulates its part of the log, and the
+parts merge in any order.
 """
 
 from kwis.streaming.accumulator import Accumulator, merged

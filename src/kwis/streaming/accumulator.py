@@ -38,7 +38,8 @@ class Weighed:
     promised
         From target to what it promised each action, where that is known.
     floor, ceilings
-        Smallest propensity, and the largest weight that any action would have for each target, infinite where that is not known.
+        Smallest propensity, and the largest weight that any action would have for each target, infinite where
+        that is not known.
     """
 
     rows: Rows
@@ -54,8 +55,8 @@ class Weighed:
 class Accumulator:
     """Sums, largest weights, states and a random subset of the rows taken in so far.
 
-    Its memory does not grow with the rows: see :mod:`kwis.streaming.capped` and :mod:`kwis.streaming.states` for the two parts that
-    grow with something else. It can be pickled.
+    Its memory does not grow with the rows: see :mod:`kwis.streaming.capped` and :mod:`kwis.streaming.states`
+    for the two parts that grow with something else. It can be pickled.
     """
 
     sums: CappedSums
@@ -70,11 +71,17 @@ class Accumulator:
     ceilings: Floats = field(default_factory=lambda: np.zeros(1))
 
     @classmethod
-    def empty(cls, layout: Layout, *, replicates: int, seed: int, subset: int, tail: int, pivots: Floats | None) -> Accumulator:
-        """Nothing yet; ``subset`` and ``tail`` say how many rows to keep at random and by weight, ``pivots`` None leaves the states out."""
+    def empty(
+        cls, layout: Layout, *, replicates: int, seed: int, subset: int, tail: int, pivots: Floats | None
+    ) -> Accumulator:
+        """Nothing yet; ``subset`` and ``tail`` say how many rows to keep at random and by weight, ``pivots``
+        None leaves the states out.
+        """
         return cls(
             sums=CappedSums.empty(layout, replicates, seed),
-            largest=tuple(Largest.empty(t, layout.targets, layout.rewards, tail) for t in range(layout.targets)),
+            largest=tuple(
+                Largest.empty(t, layout.targets, layout.rewards, tail) for t in range(layout.targets)
+            ),
             spreads=tuple(Spread.empty() for _ in range(layout.targets)),
             subset=Subset.empty(subset, seed),
             states=None if pivots is None else States.empty(layout.targets, pivots),
@@ -94,7 +101,10 @@ class Accumulator:
         self.promised = _joined(self.promised, batch.promised)
         self.floor, self.ceilings = self.floor.merge(batch.floor), np.maximum(self.ceilings, batch.ceilings)
         if len(self.actions) > MOST_LABELS:
-            raise InputError(f"`action` must have at most {MOST_LABELS:,} different labels in a log that is scanned, got more")
+            raise InputError(
+                f"`action` must have at most {MOST_LABELS:,} different labels in a log that is scanned, got "
+                f"more"
+            )
 
     def merge(self, other: Accumulator) -> Accumulator:
         """One accumulator of the rows of both, which are not to be used any more."""
@@ -124,9 +134,15 @@ def merged(parts: list[Accumulator]) -> Accumulator:
 def checked_terms(rows: Rows, place: Any) -> Rows:
     """Refuse numbers whose squares would overflow."""
     with np.errstate(over="ignore"):
-        sizes = rows.mass[:, None] * np.maximum(rows.weight, 1.0).max(axis=1, keepdims=True) * np.maximum(np.abs(rows.reward), 1.0)
+        sizes = (
+            rows.mass[:, None]
+            * np.maximum(rows.weight, 1.0).max(axis=1, keepdims=True)
+            * np.maximum(np.abs(rows.reward), 1.0)
+        )
     bad = ~(sizes < 1e75)
     if bad.any():
         row = int(np.argmax(bad.any(axis=1)))
-        raise InputError(f"`weight` times `reward` must be below 1e75 in a log that is scanned, got more at {place(row)}")
+        raise InputError(
+            f"`weight` times `reward` must be below 1e75 in a log that is scanned, got more at {place(row)}"
+        )
     return rows

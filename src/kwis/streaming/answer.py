@@ -49,9 +49,14 @@ class Run:
         self._refuse_no_weight(totals)
         states = None if self.found.states is None else StateTotals.of(self.found.states, len(plan.targets))
         refusal = self.kernels.refusal(self.log, plan) if self.kernels.wanted else None
-        kernels = self.kernels.found(self.log, plan, plan.seed) if self.kernels.wanted and refusal is None else {}
+        kernels = (
+            self.kernels.found(self.log, plan, plan.seed) if self.kernels.wanted and refusal is None else {}
+        )
         sides = Sides(totals, plan.group is not None)
-        logged = [sides.ratio(LOGGING_POLICY, reward, "mean of the log", totals.log_mean(k)) for k, reward in enumerate(plan.rewards)]
+        logged = [
+            sides.ratio(LOGGING_POLICY, reward, "mean of the log", totals.log_mean(k))
+            for k, reward in enumerate(plan.rewards)
+        ]
         measured = sides.measured([*logged, *self._sides(sides, totals, states, kernels)])
         logging, rest = {one.reward: one for one in measured[: len(logged)]}, measured[len(logged) :]
         report = self.sampled.report()
@@ -68,7 +73,10 @@ class Run:
         picks = {key: pick(found, report) for key, found in std_errors_of(rest).items()}
         chosen = {key: made.name for key, made in picks.items()}
         bare = {key: _bare(one) for key, one in logging.items()}
-        rows = (*logging_rows(bare, intervals), *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals))
+        rows = (
+            *logging_rows(bare, intervals),
+            *target_rows([_bare(one) for one in rest], verdicts, chosen, intervals),
+        )
         entries = [one for one in rest if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(rest, logging, chosen, intervals), rankings, len(plan.targets))
@@ -84,21 +92,30 @@ class Run:
             segments=(),
             drift=self.sampled.drift(),
             weights=self.sampled.weights(),
-            notes=(*notes, *self._notes(states, refusal), *(kernel_notes(kernels.values()) if kernels else ())),
+            notes=(
+                *notes,
+                *self._notes(states, refusal),
+                *(kernel_notes(kernels.values()) if kernels else ()),
+            ),
             settings=self._settings([*logging.values(), *rest]),
             sensitivity=robustness_of(self.sampled.log, self.sampled.targets, recommendations),
             training=training,
-            scope=scope_of(self.sampled.log, report, diagnostics.values(), drift=self.sampled.drift() is not None),
+            scope=scope_of(
+                self.sampled.log, report, diagnostics.values(), drift=self.sampled.drift() is not None
+            ),
         )
 
     def _refuse_no_weight(self, totals: Totals) -> None:
         for t, target in enumerate(self.plan.targets):
             if not totals.sums.total.rounded[totals.layout.weight(t)] > 0:
                 raise UnsupportedError(
-                    f"`target` must sometimes take an action that was logged, and {target.name} has probability 0 in every row"
+                    f"`target` must sometimes take an action that was logged, and {target.name} has "
+                    f"probability 0 in every row"
                 )
 
-    def _sides(self, sides: Sides, totals: Totals, states: StateTotals | None, kernels: Mapping[tuple[str, str], Any]) -> Iterable[Side]:
+    def _sides(
+        self, sides: Sides, totals: Totals, states: StateTotals | None, kernels: Mapping[tuple[str, str], Any]
+    ) -> Iterable[Side]:
         """Every target by every estimator, and rewards within."""
         ratios = {"vis": totals.vis, "truncated-vis": totals.truncated_vis, "wis": totals.wis}
         for t, target in enumerate(self.plan.targets):
@@ -112,7 +129,9 @@ class Run:
                         found = kernels[side].normalised if estimator.normalised else kernels[side].plain
                         yield kernel_side(estimator, found, side, (t, k), sides, self.sampled)
                     elif statistics == STATES and states is not None:
-                        made = states.estimate(t, k, normalised=estimator.normalised, mass=float(totals.mass), rows=totals.rows)
+                        made = states.estimate(
+                            t, k, normalised=estimator.normalised, mass=float(totals.mass), rows=totals.rows
+                        )
                         yield sides.state(*side, name, made, t, k)
 
     def _diagnostics(self, totals: Totals, report: PropensityReport) -> dict[str, TargetDiagnostics]:
@@ -131,13 +150,27 @@ class Run:
         plan, n, some = self.plan, self.found.rows, self.sampled.log.n
         yield f"the log was scanned once, {n:,} rows in batches, and never held in memory as a whole"
         if plan.replicates:
-            drawn = f"groups by `{plan.group}`" if plan.group else f"rows by `{plan.key}`" if plan.key else "rows by file and place"
+            drawn = (
+                f"groups by `{plan.group}`"
+                if plan.group
+                else f"rows by `{plan.key}`"
+                if plan.key
+                else "rows by file and place"
+            )
             what = "intervals are percentiles" if self.intervals.percentile else "standard errors are those"
-            yield f"{what} of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
+            yield (
+                f"{what} of a Poisson bootstrap with {plan.replicates} resamples, counts hashed from {drawn}"
+            )
         if states is not None:
-            yield f"state-wis saw {states.count:,} different contexts; its intervals are from influence functions, not resampled"
+            yield (
+                f"state-wis saw {states.count:,} different contexts; its intervals are from influence "
+                f"functions, not resampled"
+            )
         elif any(traits.statistics(estimator) == STATES for estimator in self.estimators.values()):
-            yield f"no state-wis: {'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
+            yield (
+                f"no state-wis: "
+                f"{'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
+            )
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
         yield "propensities were used as given: repair needs all rows in memory"
@@ -148,7 +181,9 @@ class Run:
 
     def _settings(self, measured: Sequence[Measured]) -> Settings:
         plan = self.plan
-        bandwidths: Mapping[str, Any] = {one.target: one.estimate.bandwidth for one in measured if one.estimate.bandwidth is not None}
+        bandwidths: Mapping[str, Any] = {
+            one.target: one.estimate.bandwidth for one in measured if one.estimate.bandwidth is not None
+        }
         return Settings(
             version=metadata.version("kwis"),
             n=self.found.rows,
@@ -156,7 +191,9 @@ class Run:
             seed=plan.seed,
             rewards=plan.rewards,
             targets={target.name: target.source for target in plan.targets},
-            estimators=tuple(dict.fromkeys(one.estimate.name for one in measured if one.target != LOGGING_POLICY)),
+            estimators=tuple(
+                dict.fromkeys(one.estimate.name for one in measured if one.target != LOGGING_POLICY)
+            ),
             intervals={one.estimate.name: self.intervals.describe(one) for one in measured},
             bandwidths=bandwidths,
             sentences={name: traits.sentence(estimator) for name, estimator in self.estimators.items()},
@@ -168,5 +205,7 @@ class Run:
 
 
 def _bare(one: Measured) -> Measured:
-    """Without the vector that stands for the influence of the rows, which is of no use outside comparisons."""
+    """Without the vector that stands for the influence of the rows, which is of no use outside
+    comparisons.
+    """
     return replace(one, estimate=replace(one.estimate, influence=None))

@@ -1,7 +1,8 @@
-"""Sums with and without a cap on the weights that grows with the rows: ``sqrt(n)``, the cap of :class:`kwis.TruncatedVIS`.
+"""Sums with and without a cap on the weights that grows with the rows: ``sqrt(n)``, the cap of
+:class:`kwis.TruncatedVIS`.
 
-What a row contributes under a cap is known once the cap has passed its weight: from then on it can only grow. Rows still above it
-are held aside; as weights average about 1, there are at most about ``sqrt(n)`` of them.
+What a row contributes under a cap is known once the cap has passed its weight: from then on it can only grow.
+Rows still above it are held aside; as weights average about 1, there are at most about ``sqrt(n)`` of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from kwis.typing import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CappedSums:
-    """Sums over the rows below the cap so far, and the rows above it; ``add`` changes the sums in place, so use what it returns."""
+    """Sums over the rows below the cap so far, and the rows above it; ``add`` changes the sums in place, so
+    use what it returns.
+    """
 
     layout: Layout
     seed: int
@@ -28,7 +31,9 @@ class CappedSums:
 
     @classmethod
     def empty(cls, layout: Layout, replicates: int, seed: int) -> Self:
-        return cls(layout, seed, Sums.empty(layout.width, replicates), Rows.none(layout.targets, layout.rewards))
+        return cls(
+            layout, seed, Sums.empty(layout.width, replicates), Rows.none(layout.targets, layout.rewards)
+        )
 
     @property
     def cap(self) -> float:
@@ -42,7 +47,9 @@ class CappedSums:
 
     def merge(self, other: CappedSums) -> CappedSums:
         below, parts = self.below.merge(other.below), [self.above, other.above]
-        return self._settled(below, parts, math.sqrt(below.total.rounded[0] + sum(part.mass.sum() for part in parts)))
+        return self._settled(
+            below, parts, math.sqrt(below.total.rounded[0] + sum(part.mass.sum() for part in parts))
+        )
 
     def _settled(self, below: Sums, parts: list[Rows], cap: float) -> CappedSums:
         kept = []
@@ -55,10 +62,19 @@ class CappedSums:
         return CappedSums(self.layout, self.seed, below, joined(kept))
 
     def finished(self) -> Sums:
-        """Sums of the terms as they are, followed by those of the same terms with every weight cut off at the cap."""
-        below = Sums(*(_twice(sums, axes) for sums, axes in ((self.below.total, 1), (self.below.products, 2), (self.below.resampled, 1))))
+        """Sums of the terms as they are, followed by those of the same terms with every weight cut off at the
+        cap.
+        """
+        below = Sums(
+            *(
+                _twice(sums, axes)
+                for sums, axes in ((self.below.total, 1), (self.below.products, 2), (self.below.resampled, 1))
+            )
+        )
         if self.above.n:
-            terms = np.concatenate([self.layout.terms(self.above), self.layout.terms(self.above, self.cap)], axis=1)
+            terms = np.concatenate(
+                [self.layout.terms(self.above), self.layout.terms(self.above, self.cap)], axis=1
+            )
             below.add(self.above.draw, terms, self.seed)
         return below
 

@@ -1,4 +1,6 @@
-"""Diagnostics of a scanned log: of the weights from all rows, of the propensities and contexts from a random subset of them."""
+"""Diagnostics of a scanned log: of the weights from all rows, of the propensities and contexts from a random
+subset of them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.checks import Drift, PropensityReport, TargetDiagnostics, WeightDiagnostics, drift, propensity_report
+from kwis.checks import (
+    Drift,
+    PropensityReport,
+    TargetDiagnostics,
+    WeightDiagnostics,
+    drift,
+    propensity_report,
+)
 from kwis.checks.balance import balance
 from kwis.checks.bound import is_bounded
 from kwis.checks.findings import InfluentialRow
@@ -27,7 +36,14 @@ from kwis.errors import InputError
 from kwis.evaluation.measure import p_value
 from kwis.models.propensity import refuse_deterministic
 from kwis.models.propensity.support import Support
-from kwis.policy.discrete import ChosenColumn, DistributionColumns, ProbabilityColumn, TargetPolicy, trained_elsewhere, weigh
+from kwis.policy.discrete import (
+    ChosenColumn,
+    DistributionColumns,
+    ProbabilityColumn,
+    TargetPolicy,
+    trained_elsewhere,
+    weigh,
+)
 from kwis.policy.target import resolve_targets
 from kwis.runtime.process import muted
 from kwis.sample import WeightedSample
@@ -42,7 +58,8 @@ _MOST_INFLUENTIAL = 10
 def weight_diagnostics(found: Accumulator, totals: Totals, t: int, grouped: bool) -> WeightDiagnostics:
     """The weights of a target: exact but for the quantiles, which are to 0.2 %, and the influential rows.
 
-    Those are sought among the rows with the largest weights; a row of moderate weight and enormous reward can escape.
+    Those are sought among the rows with the largest weights; a row of moderate weight and enormous reward can
+    escape.
     """
     spread, largest = found.spreads[t], found.largest[t].finished()
     mean = totals.mean_weight(t)
@@ -84,9 +101,11 @@ def _influential(found: Accumulator, totals: Totals, t: int) -> tuple[Influentia
 
 
 def support_of(found: Accumulator, target: Target, mass: float) -> Support:
-    """How much of a target's probability is on actions that no row took, or that the logger could not take in that row.
+    """How much of a target's probability is on actions that no row took, or that the logger could not take in
+    that row.
 
-    It is known where the target's choices or its distribution are; ``mass`` is how many interactions the log stands for.
+    It is known where the target's choices or its distribution are; ``mass`` is how many interactions the log
+    stands for.
     """
     promised = found.promised.get(target.name)
     if promised is None:
@@ -96,7 +115,9 @@ def support_of(found: Accumulator, target: Target, mass: float) -> Support:
     barred = [one for label, one in promised.items() if label not in never]
     beyond = sum(one.mass for one in never.values()) + sum(one.barred_mass for one in barred)
     rows = sum(one.rows for one in never.values()) + sum(one.barred_rows for one in barred)
-    return Support(never_logged=tuple(never), beyond=beyond / mass, rows=rows if target.chosen is not None else 0)
+    return Support(
+        never_logged=tuple(never), beyond=beyond / mass, rows=rows if target.chosen is not None else 0
+    )
 
 
 def known_actions(found: Accumulator, plan: Plan, listed: Sequence[Label] | None) -> tuple[Label, ...]:
@@ -107,13 +128,17 @@ def known_actions(found: Accumulator, plan: Plan, listed: Sequence[Label] | None
         known = tuple(listed)
         strange = [label for label in found.actions if label not in known]
         if strange:
-            raise InputError(f"`{plan.action}` must hold only the actions listed, got {strange[0]!r} in {found.actions[strange[0]]:,} rows")
+            raise InputError(
+                f"`{plan.action}` must hold only the actions listed, got {strange[0]!r} in "
+                f"{found.actions[strange[0]]:,} rows"
+            )
     for target in plan.targets:
         labels = found.promised.get(target.name, {})
         strange = [label for label in labels if target.chosen is not None and label not in known]
         if strange:
             raise InputError(
-                f"`{target.chosen}` (target) must hold actions of the log, got {strange[0]!r} in {labels[strange[0]].rows:,} rows; "
+                f"`{target.chosen}` (target) must hold actions of the log, got {strange[0]!r} in "
+                f"{labels[strange[0]].rows:,} rows; "
                 "an action that exists but was never taken must be listed in scan_log(actions=[...])"
             )
     return known
@@ -132,7 +157,9 @@ class Sampled:
         with muted():  # a short log is warned about once, as a whole
             log = assemble(TableSource(table=from_frame(table)), complete)
         refuse_deterministic(log)
-        return cls(log=log, targets=resolve_targets(log, {target.name: _asked(target) for target in plan.targets}))
+        return cls(
+            log=log, targets=resolve_targets(log, {target.name: _asked(target) for target in plan.targets})
+        )
 
     def report(self) -> PropensityReport:
         return propensity_report(self.log, self.targets)
@@ -144,7 +171,9 @@ class Sampled:
         """The subset weighted for a target, with one of the rewards."""
         return weigh(self.log, self.targets[t], k)
 
-    def diagnostics(self, t: int, weights: WeightDiagnostics, support: Support, report: PropensityReport, seed: int) -> TargetDiagnostics:
+    def diagnostics(
+        self, t: int, weights: WeightDiagnostics, support: Support, report: PropensityReport, seed: int
+    ) -> TargetDiagnostics:
         """Everything about a target; what is local, and balance, from the subset."""
         name, sample = self.targets[t].name, self.sample(t)
         return TargetDiagnostics(

@@ -1,10 +1,12 @@
 """Scanned logs that fit in memory, read piece by piece into the log that :func:`kwis.read_log` makes.
 
-What a log is evaluated by must not depend on the door it came through: below a size every door ends here, with the rows in the order of
-the log and known by their number in it. Only larger logs are evaluated batch by batch, by :mod:`kwis.streaming.evaluate`.
+What a log is evaluated by must not depend on the door it came through: below a size every door ends here,
+with the rows in the order of the log and known by their number in it. Only larger logs are evaluated batch by
+batch, by :mod:`kwis.streaming.evaluate`.
 
-All columns are read, not only those with a role: copies of rows and undeclared users are looked for in every column, and targets that are
-functions may use any. Pieces become columns of numbers and codes as soon as they are read, so that no more than two copies are held.
+All columns are read, not only those with a role: copies of rows and undeclared users are looked for in every
+column, and targets that are functions may use any. Pieces become columns of numbers and codes as soon as they
+are read, so that no more than two copies are held.
 """
 
 from __future__ import annotations
@@ -31,8 +33,12 @@ COLLECTED_ROWS = 1_000_000
 COLLECTED_CELLS = 40_000_000  # rows times columns: 320 MB of numbers
 
 
-def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None = None) -> LoggedBandit | None:
-    """The log in memory; None if it is too large for that. With a ``client``, its workers read files and Dask partitions."""
+def collected(
+    log: ScannedLog, *, client: Any = None, progress: Progress | None = None
+) -> LoggedBandit | None:
+    """The log in memory; None if it is too large for that. With a ``client``, its workers read files and Dask
+    partitions.
+    """
     return _read(log, runner_of(client, progress), limited=True)
 
 
@@ -75,12 +81,16 @@ def _fits(rows: int, columns: int) -> bool:
 def _whole(source: Whole, runner: Runner) -> TableSource:
     """A path is read where the runner works, anything else here."""
     arguments = (source.given, source.query, source.format, source.allow_external)
-    found: TableSource = runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
+    found: TableSource = (
+        runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
+    )
     return found
 
 
 def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns to be read, and a note on those that some files lack; one that has a role is refused with its file."""
+    """Columns to be read, and a note on those that some files lack; one that has a role is refused with its
+    file.
+    """
     if not isinstance(source, ParquetFiles):
         return tuple(source.types), ()
     shared = source.shared()
@@ -93,7 +103,13 @@ def _named(roles: Roles) -> Iterable[str]:
     """Every column that somebody named."""
     yield from roles.single
     for several in (roles.reward or "reward", roles.propensity or (), roles.context or (), roles.categorical):
-        yield from [several] if isinstance(several, str) else several.values() if isinstance(several, Mapping) else several
+        yield from (
+            [several]
+            if isinstance(several, str)
+            else several.values()
+            if isinstance(several, Mapping)
+            else several
+        )
 
 
 def _table(source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:

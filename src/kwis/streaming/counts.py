@@ -1,7 +1,8 @@
 """Poisson(1) counts of a row in every resample, from its identity alone.
 
-A Poisson bootstrap draws each row independently, so nobody has to know how many rows there are. Here the count of a row in
-resample b is a function of the row's key, the seed and b: whatever batch, file order or worker it comes in, it counts the same.
+A Poisson bootstrap draws each row independently, so nobody has to know how many rows there are. Here the
+count of a row in resample b is a function of the row's key, the seed and b: whatever batch, file order or
+worker it comes in, it counts the same.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ _SIZE = 1 << 16
 
 @cache
 def count_table() -> Ints:
-    """Counts for each of 65,536 equally likely numbers: Poisson(1) to 16 bits, with mean and variance exactly 1."""
+    """Counts for each of 65,536 equally likely numbers: Poisson(1) to 16 bits, with mean and variance exactly
+    1.
+    """
     shares = np.array([_SIZE / (math.e * math.factorial(k)) for k in range(9)])
     numbers = np.rint(shares).astype(np.int64)
     # Three of the numbers are adjusted, by a few units each, so that total, mean and mean square are exact.
     ks = np.arange(9)
-    gaps = _SIZE * np.array([1, 1, 2]) - np.array([numbers.sum(), (ks * numbers).sum(), (ks * ks * numbers).sum()])
+    gaps = _SIZE * np.array([1, 1, 2]) - np.array(
+        [numbers.sum(), (ks * numbers).sum(), (ks * ks * numbers).sum()]
+    )
     twos = (gaps[2] - gaps[1]) // 2
     numbers[2] += twos
     numbers[1] += gaps[1] - 2 * twos

@@ -16,7 +16,9 @@ from kwis.streaming.scan import ScannedLog, scan_log
 
 
 def opened(log: Any, client: Any, progress: Progress | None) -> LoggedBandit | ScannedLog:
-    """A log in memory from whatever somebody calls one, its columns with their usual names; a scanned log if it is too large for that."""
+    """A log in memory from whatever somebody calls one, its columns with their usual names; a scanned log if
+    it is too large for that.
+    """
     if isinstance(log, ScannedLog):
         return collected(log, client=client, progress=progress) or log
     try:
@@ -27,21 +29,33 @@ def opened(log: Any, client: Any, progress: Progress | None) -> LoggedBandit | S
 
 
 def evaluate_large(
-    log: ScannedLog, target: Any, *, interval: Any, by: Any, reward_model: Any, propensity_model: Any, repair: str, **options: Any
+    log: ScannedLog,
+    target: Any,
+    *,
+    interval: Any,
+    by: Any,
+    reward_model: Any,
+    propensity_model: Any,
+    repair: str,
+    **options: Any,
 ) -> Evaluation:
     """Evaluate a log that is too large for memory.
 
     ``interval`` None means percentiles of a Poisson bootstrap with 200 resamples.
     """
     if repair == "always":
-        raise UnsupportedError("`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory")
+        raise UnsupportedError(
+            "`repair` must not be 'always' for a log that is scanned: repair needs its rows in memory"
+        )
     for name, given in (
         ("by", len(by) if hasattr(by, "__len__") else by),
         ("reward_model", reward_model),
         ("propensity_model", propensity_model),
     ):
         if given:
-            raise UnsupportedError(f"`{name}` must go with a log in memory, from kwis.read_log, got one that is scanned")
+            raise UnsupportedError(
+                f"`{name}` must go with a log in memory, from kwis.read_log, got one that is scanned"
+            )
     return evaluate_scanned(log, target, replicates=_replicates(interval), **options)
 
 
@@ -57,5 +71,6 @@ def _replicates(interval: Any) -> int:
     if replicates is not None:
         return replicates
     raise UnsupportedError(
-        "`interval` must be a percentile Bootstrap or InfluenceInterval for a log that is scanned, which keeps no rows for any other"
+        "`interval` must be a percentile Bootstrap or InfluenceInterval for a log that is scanned, which "
+        "keeps no rows for any other"
     )

@@ -14,7 +14,9 @@ from kwis.streaming.source import BATCH_ROWS, Batch
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaskFrame:
-    """A Dask dataframe; a row is known by its partition and its place there, so that a ``key`` is worth having."""
+    """A Dask dataframe; a row is known by its partition and its place there, so that a ``key`` is worth
+    having.
+    """
 
     frame: Any
     rows: None = None
@@ -59,7 +61,9 @@ def read_partition(part: tuple[int, Any], columns: Sequence[str]) -> Iterator[Ba
     whole = block.table(list(columns))
     for start in range(0, whole.num_rows, BATCH_ROWS):
         name = f"partition {index}"
-        yield Batch(table=whole.slice(start, BATCH_ROWS), identity=name, place=name, start=start, offset=start)
+        yield Batch(
+            table=whole.slice(start, BATCH_ROWS), identity=name, place=name, start=start, offset=start
+        )
 
 
 def _rows(index: int, block: Any) -> int:  # noqa: ARG001 - a part has both

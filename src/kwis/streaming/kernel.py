@@ -1,7 +1,8 @@
 """Kernel-WIS of a scanned log, from :mod:`kwis.large`, in the form in which policies are compared.
 
-:mod:`kwis.large` knows its standard error, not the influence of every row. How it goes with the other estimates is therefore read off a
-random subset of the rows, on which Kernel-WIS with the same bandwidth is computed in memory.
+:mod:`kwis.large` knows its standard error, not the influence of every row. How it goes with the other
+estimates is therefore read off a random subset of the rows, on which Kernel-WIS with the same bandwidth is
+computed in memory.
 """
 
 from __future__ import annotations
@@ -46,17 +47,25 @@ class Kernels:
             return "standard errors of Kernel-WIS by group need all rows in memory"
         if not plan.context:
             return "there is no context"
-        if plan.propensity.columns is not None or any(target.chance and target.chance.columns for target in plan.targets):
+        if plan.propensity.columns is not None or any(
+            target.chance and target.chance.columns for target in plan.targets
+        ):
             return "Kernel-WIS of a scanned log needs the probability of the logged action in one column"
         return None
 
     def found(self, log: ScannedLog, plan: Plan, seed: int) -> dict[tuple[str, str], Any]:
-        """From target and reward to what :func:`kwis.large.kernel_wis` says; the bandwidth is selected once per target."""
+        """From target and reward to what :func:`kwis.large.kernel_wis` says; the bandwidth is selected once
+        per target.
+        """
         from kwis.large import kernel_wis
 
         answers: dict[tuple[str, str], Any] = {}
         assert isinstance(log.source, ParquetFiles | DaskFrame)
-        source = log.source.frame if isinstance(log.source, DaskFrame) else [footer.path for footer in log.source.footers]
+        source = (
+            log.source.frame
+            if isinstance(log.source, DaskFrame)
+            else [footer.path for footer in log.source.footers]
+        )
         for target in plan.targets:
             bandwidth = self.wanted[0].bandwidth
             for reward in plan.rewards:
@@ -88,22 +97,37 @@ def _named(log: ScannedLog) -> tuple[str, ...]:
 
 
 def asked_alike(wanted: Sequence[KernelWIS]) -> tuple[KernelWIS, ...]:
-    """Refuse forms of Kernel-WIS that differ in more than being normalised, or select in a way that large logs do not have."""
+    """Refuse forms of Kernel-WIS that differ in more than being normalised, or select in a way that large
+    logs do not have.
+    """
     other = next((one.per_feature for one in wanted if not isinstance(one.per_feature, bool)), None)
     if other is not None:
         raise UnsupportedError(f"`per_feature` must be True or False for a scanned log, got {other!r}")
     settings = {(str(one.bandwidth), one.kernel, one.per_feature) for one in wanted}
     if len(settings) > 1:
-        raise UnsupportedError("`estimators` must have one bandwidth and kernel for all forms of Kernel-WIS of a scanned log")
+        raise UnsupportedError(
+            "`estimators` must have one bandwidth and kernel for all forms of Kernel-WIS of a scanned log"
+        )
     return tuple(wanted)
 
 
-def kernel_side(form: KernelWIS, estimate: Estimate, side: tuple[str, str], place: tuple[int, int], sides: Sides, sampled: Sampled) -> Side:
-    """An estimate of Kernel-WIS beside the others; ``side`` is its target and reward, ``place`` their numbers."""
+def kernel_side(
+    form: KernelWIS,
+    estimate: Estimate,
+    side: tuple[str, str],
+    place: tuple[int, int],
+    sides: Sides,
+    sampled: Sampled,
+) -> Side:
+    """An estimate of Kernel-WIS beside the others; ``side`` is its target and reward, ``place`` their
+    numbers.
+    """
     plain = sides.other(*side, estimate)
     sample = sampled.sample(*place)
     rows = np.arange(min(_ROWS, sample.n))  # a random subset is in no order
-    linear, share = _linear(replace(form, bandwidth=estimate.bandwidth), sample.take(rows), sides.totals, place)
+    linear, share = _linear(
+        replace(form, bandwidth=estimate.bandwidth), sample.take(rows), sides.totals, place
+    )
     own = float(sides.totals.product(linear, linear))
     if own <= 0 or plain.squares <= 0:
         return plain
@@ -112,12 +136,18 @@ def kernel_side(form: KernelWIS, estimate: Estimate, side: tuple[str, str], plac
     return replace(plain, linear=fitted)
 
 
-def _linear(form: KernelWIS, sample: WeightedSample, totals: Totals, place: tuple[int, int]) -> tuple[dict[int, Fraction], float]:
-    """The part of the influence that is linear in the terms of a row, fitted on a subset, and its share of the whole."""
+def _linear(
+    form: KernelWIS, sample: WeightedSample, totals: Totals, place: tuple[int, int]
+) -> tuple[dict[int, Fraction], float]:
+    """The part of the influence that is linear in the terms of a row, fitted on a subset, and its share of
+    the whole.
+    """
     influence = form.estimate(sample).influence
     assert influence is not None
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
-    terms = mass[:, None] * np.stack([np.ones(sample.n), sample.reward, sample.weight, sample.weight * sample.reward], axis=1)
+    terms = mass[:, None] * np.stack(
+        [np.ones(sample.n), sample.reward, sample.weight, sample.weight * sample.reward], axis=1
+    )
     size = np.sqrt((terms**2).sum(axis=0))
     size[size == 0] = 1.0
     fitted = np.linalg.lstsq(terms / size, influence, rcond=1e-10)[0] / size
@@ -131,5 +161,8 @@ def _linear(form: KernelWIS, sample: WeightedSample, totals: Totals, place: tupl
 def kernel_notes(answers: Iterable[Any]) -> tuple[str, ...]:
     """Notes of all answers, each once."""
     said = [note for answer in answers for note in answer.notes]
-    paired = "how Kernel-WIS goes with the other estimates, which its differences rest on, was read off a random subset of the rows"
+    paired = (
+        "how Kernel-WIS goes with the other estimates, which its differences rest on, was read off a random "
+        "subset of the rows"
+    )
     return (*dict.fromkeys(said), paired)

@@ -1,4 +1,6 @@
-"""The rows with the largest weights, and the spread of all weights in buckets: what diagnostics need of them, in bounded memory."""
+"""The rows with the largest weights, and the spread of all weights in buckets: what diagnostics need of them,
+in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from kwis.streaming.rows import Rows, joined
 from kwis.typing import Floats, Ints
 
 MOST = 100_000
-"""Most rows kept: the ``3 sqrt(n)`` largest weights that a tail index is fitted to, for logs of up to 10^9 rows."""
+"""Most rows kept: the ``3 sqrt(n)`` largest weights that a tail index is fitted to, for logs of up to 10^9
+rows.
+"""
 
 _SHIFT = 43  # leaves nine bits after the point: buckets that are 0.2 % wide
 
@@ -24,7 +28,9 @@ def tail_rows(rows: int | None) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Largest:
-    """Rows whose ``mass * weight`` for one target is largest; ties by identity, so that the choice does not depend on the order."""
+    """Rows whose ``mass * weight`` for one target is largest; ties by identity, so that the choice does not
+    depend on the order.
+    """
 
     target: int
     capacity: int
@@ -55,7 +61,9 @@ class Largest:
         order = np.lexsort((self.rows.identity, -self.loads()))[: self.capacity]
         kept = self.rows.take(order)
         full = kept.n == self.capacity
-        return replace(self, rows=kept, floor=float(kept.mass[-1] * kept.weight[-1, self.target]) if full else self.floor)
+        return replace(
+            self, rows=kept, floor=float(kept.mass[-1] * kept.weight[-1, self.target]) if full else self.floor
+        )
 
     def finished(self) -> Rows:
         """The rows kept, the largest first."""
@@ -100,7 +108,9 @@ class Spread:
         bucket, place = np.unique(np.concatenate([self.bucket, other.bucket]), return_inverse=True)
         return Spread(
             bucket=bucket,
-            mass=np.bincount(place, np.concatenate([self.mass, other.mass]), minlength=bucket.size).astype(np.float64),
+            mass=np.bincount(place, np.concatenate([self.mass, other.mass]), minlength=bucket.size).astype(
+                np.float64
+            ),
             smallest=min(self.smallest, other.smallest),
             largest=max(self.largest, other.largest),
             positive=self.positive + other.positive,

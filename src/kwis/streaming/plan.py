@@ -1,4 +1,6 @@
-"""What is to be done with every batch, decided before the pass: which columns are what, and what each target means."""
+"""What is to be done with every batch, decided before the pass: which columns are what, and what each target
+means.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from kwis.checks.bound import Floor, least_positive
 from kwis.errors import InputError
 from kwis.streaming import values
 from kwis.streaming.accumulator import Accumulator, Weighed, checked_terms
-from kwis.streaming.promises import Promises, Shares, ceiling_by_choice, ceiling_by_shares, promised_by_choice, promised_by_shares
+from kwis.streaming.promises import (
+    Promises,
+    Shares,
+    ceiling_by_choice,
+    ceiling_by_shares,
+    promised_by_choice,
+    promised_by_shares,
+)
 from kwis.streaming.rows import Layout, Rows
 from kwis.streaming.source import Batch
 from kwis.typing import Floats
@@ -19,19 +28,26 @@ from kwis.typing import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByAction:
-    """Probabilities of actions: of the logged one in a column, or one column per action by the text of its label."""
+    """Probabilities of actions: of the logged one in a column, or one column per action by the text of its
+    label.
+    """
 
     column: str | None = None
     columns: Mapping[str, str] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.column,) if self.columns is None and self.column is not None else tuple((self.columns or {}).values())
+        return (
+            (self.column,)
+            if self.columns is None and self.column is not None
+            else tuple((self.columns or {}).values())
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A policy to be evaluated: ``chosen`` names a column with the action it takes, ``chance`` its probabilities.
+    """A policy to be evaluated: ``chosen`` names a column with the action it takes, ``chance`` its
+    probabilities.
 
     ``elsewhere``: somebody said that it has not learnt from this log.
     """
@@ -44,7 +60,13 @@ class Target:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.chosen,) if self.chosen is not None else self.chance.names if self.chance is not None else ()
+        return (
+            (self.chosen,)
+            if self.chosen is not None
+            else self.chance.names
+            if self.chance is not None
+            else ()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,13 +98,28 @@ class Plan:
         """Every column to be read, each once."""
         single = (self.row_weight, self.group, self.key)
         targets = [name for target in self.targets for name in target.names]
-        named = (self.action, *self.rewards, *self.propensity.names, *targets, *self.context, *self.also, *single)
+        named = (
+            self.action,
+            *self.rewards,
+            *self.propensity.names,
+            *targets,
+            *self.context,
+            *self.also,
+            *single,
+        )
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     def start(self) -> Accumulator:
         """An accumulator with nothing in it."""
         pivots = self.pivots if self.states else None
-        return Accumulator.empty(self.layout, replicates=self.replicates, seed=self.seed, subset=self.subset, tail=self.tail, pivots=pivots)
+        return Accumulator.empty(
+            self.layout,
+            replicates=self.replicates,
+            seed=self.seed,
+            subset=self.subset,
+            tail=self.tail,
+            pivots=pivots,
+        )
 
     def accumulated(self, batches: Iterable[Batch]) -> Accumulator:
         """Everything about some batches."""
@@ -110,7 +147,11 @@ class Plan:
         context = None
         if self.states:
             context = np.stack([values.column_keys(batch, self.context, salt) for salt in (2, 3)], axis=1)
-        promised = {target.name: promises for target, (_, promises, _) in zip(self.targets, chances, strict=True) if promises is not None}
+        promised = {
+            target.name: promises
+            for target, (_, promises, _) in zip(self.targets, chances, strict=True)
+            if promises is not None
+        }
         least = assumed if not logger else least_positive(np.stack(list(logger.values()), axis=1))
         return Weighed(
             rows=checked_terms(rows, batch.row),
@@ -130,15 +171,26 @@ class Plan:
         logged, shares = values.by_action(batch, dict(self.propensity.columns), action, "propensity")
         if (logged <= 0).any():
             row = int(np.argmax(logged <= 0))
-            raise InputError(f"`propensity` must be positive where its action was taken, got {logged[row]} at {batch.row(row)}")
+            raise InputError(
+                f"`propensity` must be positive where its action was taken, got {logged[row]} at "
+                f"{batch.row(row)}"
+            )
         return logged, shares
 
     @staticmethod
-    def _chance(batch: Batch, action: values.Labels, target: Target, mass: Floats, logger: Shares) -> tuple[Floats, Promises | None, float]:
-        """Probability of the logged action under a target, what it promises every action and its largest possible weight where known."""
+    def _chance(
+        batch: Batch, action: values.Labels, target: Target, mass: Floats, logger: Shares
+    ) -> tuple[Floats, Promises | None, float]:
+        """Probability of the logged action under a target, what it promises every action and its largest
+        possible weight where known.
+        """
         if target.chosen is not None:
             choice = values.Labels.of(batch, target.chosen, "target")
-            return action.same(choice).astype(np.float64), promised_by_choice(choice, mass, logger), ceiling_by_choice(choice, logger)
+            return (
+                action.same(choice).astype(np.float64),
+                promised_by_choice(choice, mass, logger),
+                ceiling_by_choice(choice, logger),
+            )
         assert target.chance is not None
         if target.chance.columns is None:
             assert target.chance.column is not None

@@ -18,7 +18,8 @@ class Rows:
     Attributes
     ----------
     identity
-        ``(n,)`` 64 bits that tell a row from all others: hashed from its file and row number, or from its key.
+        ``(n,)`` 64 bits that tell a row from all others: hashed from its file and row number, or from its
+        key.
     draw
         ``(n,)`` 64 bits of what a resample draws: the row, or the group it belongs to.
     number
@@ -43,7 +44,14 @@ class Rows:
         key = np.empty(0, dtype=np.uint64)
         flat = np.empty(0)
         number = np.empty(0, dtype=np.int64)
-        return cls(identity=key, draw=key, number=number, mass=flat, weight=np.empty((0, targets)), reward=np.empty((0, rewards)))
+        return cls(
+            identity=key,
+            draw=key,
+            number=number,
+            mass=flat,
+            weight=np.empty((0, targets)),
+            reward=np.empty((0, rewards)),
+        )
 
     def take(self, picked: Any) -> Rows:
         """The rows picked, by number or by a mask."""
@@ -80,4 +88,6 @@ class Layout:
         """``(n, width)``, weights cut off at the cap."""
         weights = np.concatenate([np.ones((rows.n, 1)), np.minimum(rows.weight, cap)], axis=1)
         rewards = np.concatenate([np.ones((rows.n, 1)), rows.reward], axis=1)
-        return np.ascontiguousarray((rows.mass[:, None, None] * weights[:, :, None] * rewards[:, None, :]).reshape(rows.n, self.width))
+        return np.ascontiguousarray(
+            (rows.mass[:, None, None] * weights[:, :, None] * rewards[:, None, :]).reshape(rows.n, self.width)
+        )

@@ -53,14 +53,19 @@ class ScannedLog:
         return None if isinstance(self.source, Whole) else self.source.rows
 
     def read(self, client: Any = None) -> LoggedBandit:
-        """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read files and partitions."""
+        """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read
+        files and partitions.
+        """
         from kwis.streaming.collect import read_scanned
 
         return read_scanned(self, client=client)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
-            return f"ScannedLog: decisions in {self.source.given if self.source.is_path else type(self.source.given).__name__}"
+            return (
+                f"ScannedLog: decisions in "
+                f"{self.source.given if self.source.is_path else type(self.source.given).__name__}"
+            )
         rows = "an unknown number of" if self.n is None else f"{self.n:,}"
         files = f" in {len(self.source.footers)} files" if isinstance(self.source, ParquetFiles) else ""
         return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
@@ -86,24 +91,29 @@ def scan_log(
     allow_external: bool = False,
     format: str | None = None,  # noqa: A002 - the word users look for
 ) -> ScannedLog:
-    """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than memory.
+    """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
+    memory.
 
-    A log of at most 1,000,000 rows (and 40 million cells) gives the answer of :func:`kwis.read_log` to the last digit. Larger ones are
-    evaluated batch by batch, with fewer estimators, as :mod:`kwis.streaming.evaluate` describes.
+    A log of at most 1,000,000 rows (and 40 million cells) gives the answer of :func:`kwis.read_log` to the
+    last digit. Larger ones are evaluated batch by batch, with fewer estimators, as
+    :mod:`kwis.streaming.evaluate` describes.
 
     Parameters
     ----------
     source
-        Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow tables and record
-        batches, where an iterator can be evaluated once; or a Dask dataframe, read by the workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions, categorical, missing, query
+        Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow
+        tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
+        workers of the ``client`` it is evaluated with.
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions,
+    categorical, missing, query
         As for :func:`kwis.read_log`.
     allow_external, format
         As for :func:`kwis.read_log`.
     key
-        Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by it, so that intervals
-        stay the same when files are renamed, merged or reordered; without it such a row is known by its file and its place there. Rows
-        of a smaller log are known by their number in the log, files in the order of their names.
+        Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by
+        it, so that intervals stay the same when files are renamed, merged or reordered; without it such a row
+        is known by its file and its place there. Rows of a smaller log are known by their number in the log,
+        files in the order of their names.
     """
     roles = Roles(
         action=action,
@@ -129,13 +139,23 @@ def _opened(source: Any, query: str | None, kind: str | None, external: bool = F
         return DaskFrame(source)
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        plain = query is None and kind in (None, "parquet") and database_kind(path) is None and find_spec("pyarrow") is not None
+        plain = (
+            query is None
+            and kind in (None, "parquet")
+            and database_kind(path) is None
+            and find_spec("pyarrow") is not None
+        )
         return (
             ParquetFiles.of(path)
             if plain and all(format_of(file) == "parquet" for file in files_of(path))
             else Whole(path, query, kind, external)
         )
-    if query is None and kind is None and isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source):
+    if (
+        query is None
+        and kind is None
+        and isinstance(source, list | tuple)
+        and all(isinstance(one, str | os.PathLike) for one in source)
+    ):
         return ParquetFiles.of(source)
     if query is None and kind is None and _is_batches(source):
         return ArrowData.of(source)

@@ -1,7 +1,8 @@
 """Estimates of one pass in the form in which policies are compared.
 
-Comparisons need the influence of every row, of which a pass keeps only sums of products. Vectors with the same inner products serve
-as well: every standard error, and every correlation of two estimates, comes out as if all rows were there.
+Comparisons need the influence of every row, of which a pass keeps only sums of products. Vectors with the
+same inner products serve as well: every standard error, and every correlation of two estimates, comes out as
+if all rows were there.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class Sides:
     def ratio(self, target: str, reward: str, name: str, found: Ratio) -> Side:
         drawn = found.resampled
         error = float(np.nanstd(drawn, ddof=1)) if self.grouped else self.totals.std_error(found.coefficients)
-        estimate = Estimate(name=name, value=found.value, n=self.totals.rows, std_error=error, effective_n=found.effective_n)
+        estimate = Estimate(
+            name=name, value=found.value, n=self.totals.rows, std_error=error, effective_n=found.effective_n
+        )
         return Side(
             target=target,
             reward=reward,
@@ -78,11 +81,23 @@ class Sides:
         n = self.totals.rows
         error = math.sqrt(found.squares / (n * (n - 1)))
         estimate = Estimate(name=name, value=found.value, n=n, std_error=error, effective_n=found.effective_n)
-        return Side(target=target, reward=reward, estimate=estimate, linear=self._projected(found, t, k), squares=found.squares)
+        return Side(
+            target=target,
+            reward=reward,
+            estimate=estimate,
+            linear=self._projected(found, t, k),
+            squares=found.squares,
+        )
 
     def other(self, target: str, reward: str, estimate: Estimate) -> Side:
         """An estimate of which only the standard error is known: as if it went with no other."""
-        return Side(target=target, reward=reward, estimate=estimate, linear={}, squares=self._squares(estimate.std_error))
+        return Side(
+            target=target,
+            reward=reward,
+            estimate=estimate,
+            linear={},
+            squares=self._squares(estimate.std_error),
+        )
 
     def _squares(self, error: float) -> float:
         return error**2 * self.totals.rows * (self.totals.rows - 1)
@@ -117,7 +132,9 @@ class Sides:
         ]
 
     def _vectors(self, sides: Sequence[Side]) -> Floats:
-        """A column per side whose inner products are those of the influence values, scaled to their own length."""
+        """A column per side whose inner products are those of the influence values, scaled to their own
+        length.
+        """
         n, count = self.totals.rows, len(sides)
         products = np.array([[float(self._product(a, b)) for b in sides] for a in sides])
         size = np.sqrt(np.diag(products))
@@ -141,10 +158,11 @@ class Sides:
 
 
 def percentiles(values: Floats, level: float) -> tuple[float, float]:
-    """Ends between which another draw would fall with probability ``level``, whatever the number of resamples.
+    """Ends between which another draw would fall with probability ``level``, whatever the number of
+    resamples.
 
-    The usual quantiles of B values miss by a factor ``(B - 1) / (B + 1)``: with 200 of them, 94 % where 95 % are meant. The places
-    ``p (B + 1)`` (Weibull) do not.
+    The usual quantiles of B values miss by a factor ``(B - 1) / (B + 1)``: with 200 of them, 94 % where 95 %
+    are meant. The places ``p (B + 1)`` (Weibull) do not.
     """
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="weibull")
     return float(low), float(high)
@@ -152,7 +170,8 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StreamIntervals(Intervals):
-    """Percentiles of the Poisson resamples where there are any, otherwise the normal interval of the standard error.
+    """Percentiles of the Poisson resamples where there are any, otherwise the normal interval of the standard
+    error.
 
     Without ``percentile`` it is always the latter: resamples then only give the standard errors of groups.
     """
@@ -164,7 +183,10 @@ class StreamIntervals(Intervals):
     def describe(self, one: Measured) -> str:
         if one.resampled is None:
             return "influence function"
-        return f"Poisson bootstrap ({'percentile' if self.percentile else 'normal'}, {one.resampled.size:,} resamples)"
+        return (
+            f"Poisson bootstrap ({'percentile' if self.percentile else 'normal'}, {one.resampled.size:,} "
+            f"resamples)"
+        )
 
     def of(self, one: Measured) -> Interval:
         return self._from(one.resampled, one.estimate.value, one.estimate.std_error)
@@ -176,13 +198,24 @@ class StreamIntervals(Intervals):
         return self._from(drawn, a.estimate.value - b.estimate.value, standard_error(influence, None))
 
     def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
-        return float(interval.value == 0.0) if interval.width == 0.0 else p_value(interval.value, error_between(a, b))
+        return (
+            float(interval.value == 0.0)
+            if interval.width == 0.0
+            else p_value(interval.value, error_between(a, b))
+        )
 
     def _from(self, drawn: Floats | None, value: float, error: float) -> Interval:
         kept = None if drawn is None else finite(drawn)
         if self.percentile and kept is not None and kept.size:
             low, high = percentiles(kept, self.level)
-            return Interval(low=low, high=high, level=self.level, value=value, method="poisson-bootstrap", distribution=read_only(kept))
+            return Interval(
+                low=low,
+                high=high,
+                level=self.level,
+                value=value,
+                method="poisson-bootstrap",
+                distribution=read_only(kept),
+            )
         reach = NormalDist().inv_cdf((1 + self.level) / 2) * error
         method = "influence" if drawn is None else "poisson-normal"
         return Interval(low=value - reach, high=value + reach, level=self.level, value=value, method=method)

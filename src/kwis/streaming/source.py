@@ -32,7 +32,8 @@ class Batch:
     Attributes
     ----------
     identity
-        What the rows are known by in resamples, together with their number: the name of their file within the folder of all files.
+        What the rows are known by in resamples, together with their number: the name of their file within the
+        folder of all files.
     place
         The file in messages; empty where there is none.
     start, offset
@@ -101,7 +102,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A row group of a Parquet file, small enough to be sent anywhere; ``said`` are the columns that the names of its folders give."""
+    """A row group of a Parquet file, small enough to be sent anywhere; ``said`` are the columns that the
+    names of its folders give.
+    """
 
     path: str
     identity: str
@@ -122,19 +125,28 @@ class ParquetFiles:
 
     @classmethod
     def of(cls, source: Any) -> ParquetFiles:
-        """The files meant by a path, a folder, a pattern or a list of these; each is opened once to see that it can be read."""
+        """The files meant by a path, a folder, a pattern or a list of these; each is opened once to see that
+        it can be read.
+        """
         needed()
         paths = parquet_files(source)
         _refuse_repeated(paths)
         single = isinstance(source, str | Path) and Path(source).is_dir()
-        folder = os.path.abspath(source) if single else os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        folder = (
+            os.path.abspath(source)
+            if single
+            else os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        )
         footers = tuple(Footer.of(path) for path in paths)
-        columns = folder_columns(paths, base_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else folder)
+        columns = folder_columns(
+            paths, base_of(os.fspath(source)) if isinstance(source, str | os.PathLike) else folder
+        )
         unused = unused_folders(columns, {name for footer in footers for name in footer.names})
         used = {name: _arrow(values) for name, values in columns.items() if name not in unused}
         said = tuple(tuple((name, values[i]) for name, values in used.items()) for i in range(len(paths)))
         whole = (
-            replace(one, types=(*one.types, *((name, value.type) for name, value in more))) for one, more in zip(footers, said, strict=True)
+            replace(one, types=(*one.types, *((name, value.type) for name, value in more)))
+            for one, more in zip(footers, said, strict=True)
         )
         return cls(tuple(whole), folder, said, note_on(unused))
 
@@ -161,7 +173,11 @@ class ParquetFiles:
     def shared(self) -> tuple[str, ...]:
         """Columns that every file with rows has, and has of one kind."""
         types = [dict(footer.types) for footer in self.footers if sum(footer.groups)]
-        return tuple(name for name in self.types if len({_kind(known.get(name), name) for known in types} - {"empty"}) <= 1)
+        return tuple(
+            name
+            for name in self.types
+            if len({_kind(known.get(name), name) for known in types} - {"empty"}) <= 1
+        )
 
     def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         found, offset = [], 0
@@ -169,7 +185,9 @@ class ParquetFiles:
             start = 0
             for group, size in enumerate(footer.groups):
                 if size:
-                    found.append(Part(footer.path, self._identity(footer.path), group, start, offset + start, said))
+                    found.append(
+                        Part(footer.path, self._identity(footer.path), group, start, offset + start, said)
+                    )
                 start += size
             offset += start
         return found
@@ -192,7 +210,9 @@ class ParquetFiles:
 
 
 def _kind(type_: Any, name: str) -> str:
-    """What a column holds, in one word; the type itself if it is none of the usual ones, "none" if there is no such column."""
+    """What a column holds, in one word; the type itself if it is none of the usual ones, "none" if there is
+    no such column.
+    """
     try:
         return "none" if type_ is None else kind_of(type_, name, "")
     except InputError:
@@ -232,7 +252,9 @@ def _with_said(table: Any, said: Mapping[str, Any], columns: Sequence[str]) -> A
     import pyarrow as pa
 
     rows = table.num_rows
-    return pa.table({name: pa.repeat(said[name], rows) if name in said else table.column(name) for name in columns})
+    return pa.table(
+        {name: pa.repeat(said[name], rows) if name in said else table.column(name) for name in columns}
+    )
 
 
 def _arrow(values: Sequence[Any]) -> Any:
@@ -244,7 +266,9 @@ def _arrow(values: Sequence[Any]) -> Any:
 
 @dataclass(slots=True, eq=False)
 class ArrowData:
-    """Arrow tables or record batches, read one after the other and, if they come from an iterator, only once."""
+    """Arrow tables or record batches, read one after the other and, if they come from an iterator,
+    only once.
+    """
 
     types: dict[str, Any]
     rows: int | None
@@ -265,13 +289,17 @@ class ArrowData:
         if isinstance(source, list | tuple):
             rows = sum(_is_arrow(batch).num_rows for batch in source)
             return cls({field.name: field.type for field in first.schema}, rows, first, list(source))
-        return cls({field.name: field.type for field in first.schema}, None, first, itertools.chain([first], batches))
+        return cls(
+            {field.name: field.type for field in first.schema}, None, first, itertools.chain([first], batches)
+        )
 
     def head(self, runner: Runner) -> Any:  # noqa: ARG002 - it is here
         return next(_pieces(self.first, list(self.types), 0))
 
     def size(self, parts: Sequence[Any], runner: Runner, most: int) -> int:  # noqa: ARG002 - there are no parts
-        """Rows of an iterator are counted by holding them, up to ``most``; the rest still comes after those held."""
+        """Rows of an iterator are counted by holding them, up to ``most``; the rest still comes after those
+        held.
+        """
         if self.rows is None and self.batches is not None:
             rest, held, rows = iter(self.batches), [], 0
             while rows <= most and (batch := next(rest, None)) is not None:
@@ -291,7 +319,10 @@ class ArrowData:
         """The batches; those of an iterator are gone afterwards."""
         batches = self.batches
         if batches is None:
-            raise InputError("`source` must be Parquet files, or Arrow data that is more than an iterator, to be read again")
+            raise InputError(
+                "`source` must be Parquet files, or Arrow data that is more than an iterator, to be read "
+                "again"
+            )
         if not isinstance(batches, list):
             self.batches = None
         return batches
@@ -309,7 +340,10 @@ def _pieces(given: Any, columns: Sequence[str], done: int) -> Iterator[Any]:
 
     missing = [name for name in columns if name not in given.schema.names]
     if missing:
-        raise InputError(f"`source` must have the column `{missing[0]}` in every batch, and the one that starts at row {done} has not")
+        raise InputError(
+            f"`source` must have the column `{missing[0]}` in every batch, and the one that starts at row "
+            f"{done} has not"
+        )
     table = (given if isinstance(given, pa.Table) else pa.Table.from_batches([given])).select(list(columns))
     for start in range(0, table.num_rows, BATCH_ROWS):
         yield table.slice(start, BATCH_ROWS)
@@ -319,7 +353,9 @@ def _is_arrow(given: Any) -> Any:
     import pyarrow as pa
 
     if not isinstance(given, pa.Table | pa.RecordBatch):
-        raise InputError(f"`source` must be Parquet files, or Arrow tables and record batches, got {type(given).__name__}")
+        raise InputError(
+            f"`source` must be Parquet files, or Arrow tables and record batches, got {type(given).__name__}"
+        )
     return given
 
 
@@ -331,7 +367,9 @@ def readable(path: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as failure:
-        raise InputError(f"`source` must hold files that can be read, and {path!r} cannot: {first_line(failure)}") from None
+        raise InputError(
+            f"`source` must hold files that can be read, and {path!r} cannot: {first_line(failure)}"
+        ) from None
 
 
 def needed() -> None:

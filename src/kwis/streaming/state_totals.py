@@ -1,4 +1,6 @@
-"""State-WIS of one target and reward from the records of all states; :mod:`kwis.streaming.states` has the formulas."""
+"""State-WIS of one target and reward from the records of all states; :mod:`kwis.streaming.states` has the
+formulas.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ class StateEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateTotals:
-    """Sums over all states, for every target and reward; ``lone`` is the share of rows whose context no other row has."""
+    """Sums over all states, for every target and reward; ``lone`` is the share of rows whose context no other
+    row has.
+    """
 
     running: list[list[_Running]]
     pivots: Floats
@@ -98,7 +102,9 @@ class StateTotals:
             for t in range(targets):
                 for k in range(rewards):
                     first = len(SHARED) + len(PAIRED) * (t * rewards + k)
-                    running[t][k].add(mass, mass2, dict(zip(PAIRED, chunk[:, first : first + len(PAIRED)].T, strict=True)))
+                    running[t][k].add(
+                        mass, mass2, dict(zip(PAIRED, chunk[:, first : first + len(PAIRED)].T, strict=True))
+                    )
         return cls(running, states.pivots, alone / rows if rows else 0.0, count)
 
     def estimate(self, t: int, k: int, *, normalised: bool, mass: float, rows: int) -> StateEstimate:

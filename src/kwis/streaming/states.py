@@ -1,11 +1,15 @@
-"""State-WIS from one record per distinct context; records beyond what memory should hold wait in files that DuckDB sums up.
+"""State-WIS from one record per distinct context; records beyond what memory should hold wait in files that
+DuckDB sums up.
 
-With ``G``, ``M``, ``R`` the sums of mass, mass times weight and mass times weight times reward over the rows of a state, State-WIS is
-``sum_s G R / M`` over the total mass (normalised: over the mass of the states with ``M > 0``), and the influence of a row is
+With ``G``, ``M``, ``R`` the sums of mass, mass times weight and mass times weight times reward over the rows
+of a state, State-WIS is ``sum_s G R / M`` over the total mass (normalised: over the mass of the states with
+``M > 0``), and the influence of a row is
 
-    ``m (n / total) (G/M w (r - R/M) + R/M - J)``, normalised ``(... + R/M - N) / B``, ``B`` the share of the mass with ``M > 0``.
+    ``m (n / total) (G/M w (r - R/M) + R/M - J)``, normalised ``(... + R/M - N) / B``, ``B`` the share of the
+    mass with ``M > 0``.
 
-Its square, and its products with the other terms of a row, need sums of ``m^2 w^a r^b`` with a and b up to 2 per state, no more.
+Its square, and its products with the other terms of a row, need sums of ``m^2 w^a r^b`` with a and b up to 2
+per state, no more.
 """
 
 from __future__ import annotations
@@ -29,19 +33,35 @@ PAIRED = ("mr", "mw", "mwr", "m2r", "m2r2", "m2w", "m2wr", "m2wr2", "m2w2", "m2w
 
 
 def _moments(rows: Rows, pivots: Floats) -> Floats:
-    """Columns of a record: rows, mass, mass squared, then ``PAIRED`` for every target and reward; rewards less a pivot."""
+    """Columns of a record: rows, mass, mass squared, then ``PAIRED`` for every target and reward; rewards
+    less a pivot.
+    """
     m, m2 = rows.mass, rows.mass**2
     columns = [np.ones(rows.n), m, m2]
     for w in rows.weight.T:
         for r in (rows.reward - pivots).T:
             wr = w * r
-            columns += [m * r, m * w, m * wr, m2 * r, m2 * r * r, m2 * w, m2 * wr, m2 * wr * r, m2 * w * w, m2 * w * wr, m2 * wr * wr]
+            columns += [
+                m * r,
+                m * w,
+                m * wr,
+                m2 * r,
+                m2 * r * r,
+                m2 * w,
+                m2 * wr,
+                m2 * wr * r,
+                m2 * w * w,
+                m2 * w * wr,
+                m2 * wr * wr,
+            ]
     return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Sums per state; ``key`` is two 64-bit hashes of the context, which no two contexts share in practice."""
+    """Sums per state; ``key`` is two 64-bit hashes of the context, which no two contexts share in
+    practice.
+    """
 
     key: Ints
     moments: Floats
@@ -63,8 +83,8 @@ class States:
     Attributes
     ----------
     pivots
-        Subtracted from the rewards, so that squares of rewards far from 0 keep their digits; any number among them will do, the same
-        for all that is to be merged.
+        Subtracted from the rewards, so that squares of rewards far from 0 keep their digits; any number among
+        them will do, the same for all that is to be merged.
     recent
         Records in memory, not yet reduced to one per state.
     folders, spilled
@@ -104,8 +124,16 @@ class States:
             self._spill()
 
     def _reduce(self) -> Records:
-        key = np.concatenate([records.key for records in self.recent]) if self.recent else np.empty((0, 2), dtype=np.uint64)
-        moments = np.concatenate([records.moments for records in self.recent]) if self.recent else np.empty((0, self.width))
+        key = (
+            np.concatenate([records.key for records in self.recent])
+            if self.recent
+            else np.empty((0, 2), dtype=np.uint64)
+        )
+        moments = (
+            np.concatenate([records.moments for records in self.recent])
+            if self.recent
+            else np.empty((0, self.width))
+        )
         whole = Records(key, moments).reduced()
         self.recent, self.pending = [whole], len(whole.key)
         return whole
@@ -117,8 +145,14 @@ class States:
         own = Folder()
         path = str(Path(own.path) / "states.parquet")
         records = self._reduce()
-        columns = {"k0": records.key[:, 0], "k1": records.key[:, 1], **{f"x{j}": records.moments[:, j] for j in range(self.width)}}
-        parquet.write_table(pa.table(columns), path, compression="none", use_dictionary=False, write_statistics=False)
+        columns = {
+            "k0": records.key[:, 0],
+            "k1": records.key[:, 1],
+            **{f"x{j}": records.moments[:, j] for j in range(self.width)},
+        }
+        parquet.write_table(
+            pa.table(columns), path, compression="none", use_dictionary=False, write_statistics=False
+        )
         self.folders.append(own)
         self.spilled.append(path)
         self.recent, self.pending = [], 0
@@ -134,10 +168,16 @@ class States:
 
         sums = ", ".join(f"fsum(x{j}) AS x{j}" for j in range(self.width))
         with Folder() as folder, connect() as connection:
-            connection.execute("SET memory_limit = '300MB'; SET preserve_insertion_order = false; SET threads = 2")
+            connection.execute(
+                "SET memory_limit = '300MB'; SET preserve_insertion_order = false; SET threads = 2"
+            )
             connection.execute(f"SET temp_directory = {literal(folder)}")
-            found: Any = connection.sql(f"SELECT {sums} FROM read_parquet({listed(self.spilled)}) GROUP BY k0, k1")
-            reader = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader  # the name before 2.0
+            found: Any = connection.sql(
+                f"SELECT {sums} FROM read_parquet({listed(self.spilled)}) GROUP BY k0, k1"
+            )
+            reader = (
+                found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
+            )  # the name before 2.0
             for batch in reader(1 << 16):
                 yield np.stack([column.to_numpy() for column in batch.columns], axis=1)
 
@@ -153,10 +193,14 @@ class States:
         for path in self.spilled:
             table = parquet.read_table(path)
             key = np.stack([table.column(name).to_numpy() for name in ("k0", "k1")], axis=1)
-            records.append(Records(key, np.stack([table.column(f"x{j}").to_numpy() for j in range(self.width)], axis=1)))
+            records.append(
+                Records(key, np.stack([table.column(f"x{j}").to_numpy() for j in range(self.width)], axis=1))
+            )
         if not records:
             return Records(np.empty((0, 2), dtype=np.uint64), np.empty((0, self.width)))
-        return Records(np.concatenate([one.key for one in records]), np.concatenate([one.moments for one in records])).reduced()
+        return Records(
+            np.concatenate([one.key for one in records]), np.concatenate([one.moments for one in records])
+        ).reduced()
 
 
 def _restored(pivots: Floats, width: int, key: Ints, moments: Floats) -> States:

@@ -42,10 +42,11 @@ class Exact:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """``sum z_i``, ``sum z_i z_i'`` and, on B Poisson resamples, ``sum c_ib z_i`` of the terms ``z_i`` of the rows.
+    """``sum z_i``, ``sum z_i z_i'`` and, on B Poisson resamples, ``sum c_ib z_i`` of the terms ``z_i`` of the
+    rows.
 
-    Every estimate of a mean or of a ratio of means is a function of the first, its standard error of the second (influence values
-    are linear in the terms), its bootstrap distribution of the third.
+    Every estimate of a mean or of a ratio of means is a function of the first, its standard error of the
+    second (influence values are linear in the terms), its bootstrap distribution of the third.
     """
 
     total: Exact
@@ -61,7 +62,13 @@ class Sums:
         add_sums(terms, self.total.high, self.total.low)
         add_products(terms, self.products.high, self.products.low)
         if self.resampled.high.shape[1]:
-            add_resampled(keys, terms, seed_word(seed), count_table(), self.resampled.high, self.resampled.low)
+            add_resampled(
+                keys, terms, seed_word(seed), count_table(), self.resampled.high, self.resampled.low
+            )
 
     def merge(self, other: Sums) -> Sums:
-        return Sums(self.total.merge(other.total), self.products.merge(other.products), self.resampled.merge(other.resampled))
+        return Sums(
+            self.total.merge(other.total),
+            self.products.merge(other.products),
+            self.resampled.merge(other.resampled),
+        )

@@ -1,8 +1,8 @@
 """Estimates that are means or ratios of means, from the sums of one pass.
 
-With ``z_i`` the terms of a row, an estimate's influence values are ``(n / total mass) z_i'a`` for coefficients ``a``; the sum of the
-products of two of them is ``a'Pb`` with ``P`` the sums of products of terms. All of it is done in exact fractions, so that nothing is
-lost where large terms cancel.
+With ``z_i`` the terms of a row, an estimate's influence values are ``(n / total mass) z_i'a`` for
+coefficients ``a``; the sum of the products of two of them is ``a'Pb`` with ``P`` the sums of products of
+terms. All of it is done in exact fractions, so that nothing is lost where large terms cancel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ Coefficients = Mapping[int, Fraction]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratio:
-    """A mean or a ratio of means: its value, the coefficients of its influence values, and the same on every resample."""
+    """A mean or a ratio of means: its value, the coefficients of its influence values, and the same on every
+    resample.
+    """
 
     value: float
     coefficients: Coefficients

@@ -25,7 +25,9 @@ def finite(batch: Batch, name: str, role: str) -> Floats:
     column = batch.table.column(name)
     kind = kind_of(column.type, name, batch.where or "the source")
     if kind in ("text", "date"):
-        raise InputError(f"{named(name, role)} must hold numbers, got {'text' if kind == 'text' else 'dates'}{batch.where}")
+        raise InputError(
+            f"{named(name, role)} must hold numbers, got {'text' if kind == 'text' else 'dates'}{batch.where}"
+        )
     values = numbers(column)
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
@@ -74,9 +76,14 @@ class Labels:
     def of(cls, batch: Batch, name: str, role: str) -> Labels:
         """A label in every row: text, numbers, yes/no or dates."""
         codes, names = _coded(batch.table.column(name))
-        absent = np.array([label is None or label == "" or label != label for label in names], dtype=bool)[codes]
+        absent = np.array([label is None or label == "" or label != label for label in names], dtype=bool)[
+            codes
+        ]
         if absent.any():
-            raise InputError(f"{named(name, role)} must have a label in every row, got none at {batch.row(int(np.argmax(absent)))}")
+            raise InputError(
+                f"{named(name, role)} must have a label in every row, got none at "
+                f"{batch.row(int(np.argmax(absent)))}"
+            )
         return cls(codes, tuple(_label(label) for label in names))
 
     def same(self, other: Labels) -> Any:
@@ -97,7 +104,9 @@ def _coded(column: Any) -> tuple[Ints, list[Any]]:
         column = column.cast(column.type.value_type)
     coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    return np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), coded.dictionary.to_pylist()
+    return np.asarray(
+        coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64
+    ), coded.dictionary.to_pylist()
 
 
 def _label(value: Any) -> Label:
@@ -108,26 +117,37 @@ def _label(value: Any) -> Label:
     return str(value)
 
 
-def by_action(batch: Batch, columns: dict[str, str], action: Labels, role: str) -> tuple[Floats, dict[str, Floats]]:
-    """Probability of the logged action from one column per action, and of every action by the text of its label."""
+def by_action(
+    batch: Batch, columns: dict[str, str], action: Labels, role: str
+) -> tuple[Floats, dict[str, Floats]]:
+    """Probability of the logged action from one column per action, and of every action by the text of its
+    label.
+    """
     shares = {label: probabilities(batch, name, role) for label, name in columns.items()}
     total = np.sum(list(shares.values()), axis=0)
     bad = np.abs(total - 1) > TOLERANCE
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"`{role}` must be a distribution that sums to 1 over the actions, got {total[row]:.6g} at {batch.row(row)}")
+        raise InputError(
+            f"`{role}` must be a distribution that sums to 1 over the actions, got {total[row]:.6g} at "
+            f"{batch.row(row)}"
+        )
     logged = np.empty(batch.n)
     for code, label in enumerate(action.names):
         rows = action.codes == code
         if str(label) not in shares:
             place = batch.row(int(np.argmax(rows)))
-            raise InputError(f"`{role}` must have a column for every action of the log, got none for {label!r} at {place}")
+            raise InputError(
+                f"`{role}` must have a column for every action of the log, got none for {label!r} at {place}"
+            )
         logged[rows] = shares[str(label)][rows]
     return logged, shares
 
 
 def column_keys(batch: Batch, names: Sequence[str], salt: int) -> Ints:
-    """64 bits per row, equal where all the columns are: numbers by their value as floats, text and gaps by what they are."""
+    """64 bits per row, equal where all the columns are: numbers by their value as floats, text and gaps by
+    what they are.
+    """
     hashes = np.full(batch.n, np.uint64(salt), dtype=np.uint64)
     for name in names:
         chained(hashes, _bits(batch, name))
@@ -152,12 +172,19 @@ def _whole_bits(column: Any, values: Floats, bits: Ints) -> Ints:
     if not pa.types.is_integer(column.type) or column.null_count or not (np.abs(values) > 2**53).any():
         return bits
     whole = np.ascontiguousarray(column.to_numpy())
-    return np.where(np.abs(values) > 2**53, whole.astype(np.uint64 if whole.dtype.kind == "u" else np.int64).view(np.uint64), bits)
+    return np.where(
+        np.abs(values) > 2**53,
+        whole.astype(np.uint64 if whole.dtype.kind == "u" else np.int64).view(np.uint64),
+        bits,
+    )
 
 
 def label_keys(batch: Batch, name: str, role: str) -> Ints:
     """64 bits per row from a key or a group, which must be there in every row."""
     keys = _bits(batch, name)
     if (keys == _MISSING).any():
-        raise InputError(f"{named(name, role)} must have a label in every row, got none at {batch.row(int(np.argmax(keys == _MISSING)))}")
+        raise InputError(
+            f"{named(name, role)} must have a label in every row, got none at "
+            f"{batch.row(int(np.argmax(keys == _MISSING)))}"
+        )
     return np.asarray(mixed(keys, np.uint64(1)))

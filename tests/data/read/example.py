@@ -40,7 +40,8 @@ def example(n: int = N) -> dict[str, np.ndarray]:
         "signup": (np.datetime64("2022-01-01") + rng.integers(700, size=n)).astype("datetime64[us]"),
         "hour": rng.integers(24, size=n),
         "user": rng.integers(500, size=n),
-        "time": np.datetime64("2024-01-01", "us") + np.sort(rng.integers(10**9, size=n)) * np.timedelta64(1_000_000, "us"),
+        "time": np.datetime64("2024-01-01", "us")
+        + np.sort(rng.integers(10**9, size=n)) * np.timedelta64(1_000_000, "us"),
         "p_1": whole[:, 0],
         "p_2": whole[:, 1],
         "p_3": whole[:, 2],
@@ -56,8 +57,13 @@ def as_pandas(table: dict[str, np.ndarray]) -> Any:
 def as_polars(table: dict[str, np.ndarray]) -> Any:
     import polars as pl
 
-    columns = {name: pl.Series(name, values.tolist() if values.dtype == object else values) for name, values in table.items()}
-    return pl.DataFrame(columns).with_columns(pl.col("age").fill_nan(None), pl.col("country").cast(pl.Categorical))
+    columns = {
+        name: pl.Series(name, values.tolist() if values.dtype == object else values)
+        for name, values in table.items()
+    }
+    return pl.DataFrame(columns).with_columns(
+        pl.col("age").fill_nan(None), pl.col("country").cast(pl.Categorical)
+    )
 
 
 def as_arrow(table: dict[str, np.ndarray]) -> Any:
@@ -86,7 +92,9 @@ def write_sqlite(table: dict[str, np.ndarray], path: Path) -> Path:
     columns = [[_plain(value) for value in values.tolist()] for values in table.values()]
     with sqlite3.connect(path) as connection:
         connection.execute(f"CREATE TABLE decisions ({', '.join(table)})")
-        connection.executemany(f"INSERT INTO decisions VALUES ({', '.join('?' * len(table))})", zip(*columns, strict=True))
+        connection.executemany(
+            f"INSERT INTO decisions VALUES ({', '.join('?' * len(table))})", zip(*columns, strict=True)
+        )
     connection.close()
     return path
 

@@ -1,4 +1,6 @@
-"""Each way a source can be broken gets one sentence with the column and the row; no other library's error comes through."""
+"""Each way a source can be broken gets one sentence with the column and the row; no other library's error
+comes through.
+"""
 
 from __future__ import annotations
 
@@ -44,21 +46,38 @@ CSV = {"context": "age", "group": None, "time": None}
 
 
 def test_a_missing_column_is_named_with_the_nearest_one(table: dict[str, Any]) -> None:
-    refused("`action` must name a column of the log, got 'acton'; did you mean 'action'?", table, action="acton")
-    refused("`context` must name a column of the log, got 'Country'; did you mean 'country'?", table, context=["age", "Country"])
-    refused("`propensity` must name a column of the log, got 'propensty'; did you mean 'propensity'?", table, propensity="propensty")
+    refused(
+        "`action` must name a column of the log, got 'acton'; did you mean 'action'?", table, action="acton"
+    )
+    refused(
+        "`context` must name a column of the log, got 'Country'; did you mean 'country'?",
+        table,
+        context=["age", "Country"],
+    )
+    refused(
+        "`propensity` must name a column of the log, got 'propensty'; did you mean 'propensity'?",
+        table,
+        propensity="propensty",
+    )
     known = "action, reward, propensity, age, country, member, signup, hour, ..."
-    refused(f"`reward` must name a column of the log, got 'zzz'; the columns are {known}", table, reward="zzz")
+    refused(
+        f"`reward` must name a column of the log, got 'zzz'; the columns are {known}", table, reward="zzz"
+    )
     refused("`group` must be a column name, got 3", table, group=3)
     refused("`reward` must name at least one column, got none", table, reward=[])
 
 
 def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "nowhere.csv")
-    refused(f"`source` must be a file, a folder or a pattern that matches files, and {path!r} does not exist", path)
+    refused(
+        f"`source` must be a file, a folder or a pattern that matches files, and {path!r} does not exist",
+        path,
+    )
     folder = str(tmp_path)
     refused(
-        f"`source` must be a file, a folder or a pattern that matches files, and {folder!r} has no CSV, Parquet or JSON file in it", folder
+        f"`source` must be a file, a folder or a pattern that matches files, and {folder!r} has no CSV, "
+        f"Parquet or JSON file in it",
+        folder,
     )
 
 
@@ -84,7 +103,9 @@ def test_a_frame_without_rows_is_refused(table: dict[str, Any]) -> None:
 def test_a_truncated_parquet_file_is_refused(table: dict[str, Any], tmp_path: Path) -> None:
     path = ex.write_with_duckdb(table, tmp_path / "log.parquet")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match=rf"^cannot read {re.escape(repr(str(path)))}: [^\n]*Parquet|parquet[^\n]*$") as caught:
+    with pytest.raises(
+        InputError, match=rf"^cannot read {re.escape(repr(str(path)))}: [^\n]*Parquet|parquet[^\n]*$"
+    ) as caught:
         read_log(path, **ex.ROLES)
     assert "\n" not in str(caught.value)
 
@@ -96,7 +117,9 @@ def test_something_that_is_no_parquet_file_is_refused(tmp_path: Path) -> None:
         read_log(path, **ex.ROLES)
 
 
-@pytest.mark.parametrize(("cells", "problem"), [("1,0,0.25", "too few cells"), ("1,0,0.25,30,31", "too many cells")])
+@pytest.mark.parametrize(
+    ("cells", "problem"), [("1,0,0.25", "too few cells"), ("1,0,0.25,30,31", "too many cells")]
+)
 def test_a_ragged_row_is_refused(cells: str, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     rows = csv_rows()
@@ -108,7 +131,9 @@ def test_a_ragged_row_is_refused(cells: str, problem: str, tmp_path: Path) -> No
 def test_ragged_rows_are_never_taken_for_another_separator(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(lines("action,reward,propensity,age", *(f"{i % 3},{i % 2},0.25,30,9" for i in range(40))))
-    refused(f"{str(path)!r} must have 4 cells in every row, got too many cells at row 0 (line 2)", path, **CSV)
+    refused(
+        f"{str(path)!r} must have 4 cells in every row, got too many cells at row 0 (line 2)", path, **CSV
+    )
 
 
 def test_an_open_quotation_mark_is_refused(tmp_path: Path) -> None:
@@ -134,7 +159,11 @@ def test_broken_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"action": 1, "reward": 0}\n{"action": 2, reward}\n')
     refused(f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2)", path)
-    refused(f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2)", path, format="dsjson")
+    refused(
+        f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2)",
+        path,
+        format="dsjson",
+    )
 
 
 def test_text_where_numbers_belong_is_refused(table: dict[str, Any], tmp_path: Path) -> None:
@@ -182,16 +211,31 @@ def test_a_behaviour_distribution_must_allow_what_was_done(table: dict[str, Any]
     table["p_1"], table["p_2"], table["p_3"] = np.zeros(N), np.ones(N), np.zeros(N)
     row = int(np.argmax(table["action"] != 2))
     action = int(table["action"][row])
-    sentence = f"`p_{action}` (propensity) must be positive where its action was taken, got 0.0 for {action} at row {row}"
+    sentence = (
+        f"`p_{action}` (propensity) must be positive where its action was taken, got 0.0 for {action} at row "
+        f"{row}"
+    )
     refused(sentence, table, propensity="p")
 
 
 def test_a_behaviour_must_know_every_action_and_no_other(table: dict[str, Any]) -> None:
-    refused("`propensity` must have a column for every action of the log, got none for 3", table, propensity={1: "p_1", 2: "p_2"})
-    refused("`propensity` must have one column per action (1, 2, 3), got 2 for 3 actions", table, propensity=["p_1", "p_2"])
+    refused(
+        "`propensity` must have a column for every action of the log, got none for 3",
+        table,
+        propensity={1: "p_1", 2: "p_2"},
+    )
+    refused(
+        "`propensity` must have one column per action (1, 2, 3), got 2 for 3 actions",
+        table,
+        propensity=["p_1", "p_2"],
+    )
     unknown = {1: "p_1", 2: "p_2", 3: "p_3", 4: "p_1"}
     remedy = "if it exists, say so with read_log(actions=[...])"
-    refused(f"`propensity` must know only actions of the log, got 4, which no row took; {remedy}", table, propensity=unknown)
+    refused(
+        f"`propensity` must know only actions of the log, got 4, which no row took; {remedy}",
+        table,
+        propensity=unknown,
+    )
 
 
 def test_an_action_that_was_not_listed_is_refused(table: dict[str, Any]) -> None:
@@ -204,7 +248,10 @@ def test_a_missing_action_is_refused(table: dict[str, Any]) -> None:
     action = table["action"].astype(object)
     action[17] = None
     refused("`action` must have a label in every row, got none at row 17", {**table, "action": action})
-    refused("`action` must have a label in every row, got no value in any row", {**table, "action": np.full(N, np.nan)})
+    refused(
+        "`action` must have a label in every row, got no value in any row",
+        {**table, "action": np.full(N, np.nan)},
+    )
 
 
 def test_one_action_only_is_refused(table: dict[str, Any]) -> None:
@@ -219,7 +266,10 @@ def test_a_column_without_values_is_refused_where_values_are_needed(table: dict[
 
 
 def test_a_context_column_without_values_is_left_out_with_a_note(table: dict[str, Any]) -> None:
-    log = read_log({**table, "empty": np.full(N, np.nan), "same": np.ones(N)}, **{**ex.ROLES, "context": ["age", "empty", "same"]})
+    log = read_log(
+        {**table, "empty": np.full(N, np.nan), "same": np.ones(N)},
+        **{**ex.ROLES, "context": ["age", "empty", "same"]},
+    )
     assert log.feature_names == ("age", "age missing")
     assert log.notes == (
         "`same` was left out of the context: the same in every row",
@@ -247,7 +297,9 @@ def test_duplicate_column_names_are_refused(table: dict[str, Any], tmp_path: Pat
     twice = pd.concat([ex.as_pandas(table), ex.as_pandas(table)[["age"]]], axis=1)
     refused("column names must be unique, got 'age' twice", twice)
     arrow = ex.as_arrow(table)
-    refused("column names must be unique, got 'age' twice", arrow.append_column("age", pa.array(table["age"])))
+    refused(
+        "column names must be unique, got 'age' twice", arrow.append_column("age", pa.array(table["age"]))
+    )
     path = tmp_path / "log.csv"
     path.write_text(lines("action,reward,action", *("1,2,3" for _ in range(40))))
     refused(f"column names must be unique, got 'action' twice in {str(path)!r}", path)
@@ -272,13 +324,19 @@ def test_a_failing_query_is_refused(table: dict[str, Any], tmp_path: Path) -> No
 
 
 def test_a_database_needs_a_query_and_names_its_tables(table: dict[str, Any], tmp_path: Path) -> None:
-    sentence = "`query` must be given to read from a database, such as 'SELECT * FROM decisions'; its tables are decisions"
+    sentence = (
+        "`query` must be given to read from a database, such as 'SELECT * FROM decisions'; its tables are "
+        "decisions"
+    )
     refused(sentence, ex.write_duckdb(table, tmp_path / "shop.duckdb"))
     refused(sentence, ex.write_sqlite(table, tmp_path / "shop.db"))
 
 
 def test_a_database_is_never_written_to(table: dict[str, Any], tmp_path: Path) -> None:
-    database, lite = ex.write_duckdb(table, tmp_path / "shop.duckdb"), ex.write_sqlite(table, tmp_path / "shop.db")
+    database, lite = (
+        ex.write_duckdb(table, tmp_path / "shop.duckdb"),
+        ex.write_sqlite(table, tmp_path / "shop.db"),
+    )
     for path in (database, lite):
         with pytest.raises(InputError, match=r"^`query` must be a SELECT, and only one, got [^\n]*$"):
             read_log(path, query="DELETE FROM decisions")
@@ -294,7 +352,11 @@ def test_a_file_of_unknown_kind_is_refused(tmp_path: Path) -> None:
     path.write_text("x")
     known = ".csv, .tsv, .parquet, .pq, .jsonl, .ndjson, .json, .dsjson"
     refused(f"`format` must be given for {str(path)!r}, whose name ends with none of {known}", path)
-    refused("`format` must be one of csv, parquet, json, dsjson, duckdb, sqlite, obp, got 'excel'", path, format="excel")
+    refused(
+        "`format` must be one of csv, parquet, json, dsjson, duckdb, sqlite, obp, got 'excel'",
+        path,
+        format="excel",
+    )
 
 
 def test_something_that_is_no_table_is_refused() -> None:
@@ -305,7 +367,10 @@ def test_something_that_is_no_table_is_refused() -> None:
 
 
 def test_columns_of_different_lengths_are_refused(table: dict[str, Any]) -> None:
-    refused("columns must have the same length, got 60 for `action` and 59 for `age`", {**table, "age": table["age"][1:]})
+    refused(
+        "columns must have the same length, got 60 for `action` and 59 for `age`",
+        {**table, "age": table["age"][1:]},
+    )
 
 
 def test_an_infinite_context_is_refused(table: dict[str, Any]) -> None:
@@ -315,17 +380,29 @@ def test_an_infinite_context_is_refused(table: dict[str, Any]) -> None:
 
 def test_context_must_leave_out_what_was_done_and_what_came_of_it(table: dict[str, Any]) -> None:
     for name in ("action", "reward", "propensity"):
-        refused(f"`context` must leave out actions, rewards and propensities, got `{name}`", table, context=["age", name])
+        refused(
+            f"`context` must leave out actions, rewards and propensities, got `{name}`",
+            table,
+            context=["age", name],
+        )
 
 
 def test_row_weights_groups_and_times_are_checked(table: dict[str, Any]) -> None:
     weights = np.ones(N)
     weights[17] = 0.0
-    refused("`weight` (row_weight) must be positive, got 0.0 at row 17", {**table, "weight": weights}, row_weight="weight")
+    refused(
+        "`weight` (row_weight) must be positive, got 0.0 at row 17",
+        {**table, "weight": weights},
+        row_weight="weight",
+    )
     country = table["country"].copy()
     country[17] = None
     country[:17] = "DE"
-    refused("`country` (group) must have a label in every row, got none at row 17", {**table, "country": country}, group="country")
+    refused(
+        "`country` (group) must have a label in every row, got none at row 17",
+        {**table, "country": country},
+        group="country",
+    )
     time = table["time"].copy()
     time[17] = np.datetime64("NaT")
     refused("`time` must have a value in every row, got none at row 17", {**table, "time": time})
@@ -348,7 +425,11 @@ def test_ten_thousand_categories_are_pooled_with_a_warning() -> None:
     levels = len(np.unique(page))
     assert levels > 7_500
     with pytest.warns(
-        KwisWarning, match=rf"^`page` has {levels} different values; the 100 most frequent are kept and the others count as one$"
+        KwisWarning,
+        match=(
+            rf"^`page` has {levels} different values; the 100 most frequent are kept and the others count "
+            rf"as one$"
+        ),
     ):
         log = read_log(table, **{**ex.ROLES, "context": ["page"]})
     codes = log.context[:, 0]

@@ -1,4 +1,6 @@
-"""Names and labels that must not be taken for each other: long whole numbers, columns called alike; and moments to the nanosecond."""
+"""Names and labels that must not be taken for each other: long whole numbers, columns called alike; and
+moments to the nanosecond.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from kwis.data.read.read_log import read_source
 from kwis.errors import InputError
 
 LONG = [10**k + i for k in (18, 19, 25) for i in (1, 2, 3)]
-SETS = {"19 digits": LONG[:3], "20 digits": LONG[3:6], "26 digits": LONG[6:], "both signs": [-(2**63), 2**63 + 1, 5]}
+SETS = {
+    "19 digits": LONG[:3],
+    "20 digits": LONG[3:6],
+    "26 digits": LONG[6:],
+    "both signs": [-(2**63), 2**63 + 1, 5],
+}
 
 
 def labels(source: Any, **options: Any) -> list[str]:
@@ -31,11 +38,16 @@ def test_long_whole_numbers_stay_different(users: list[int], gap: bool, tmp_path
 
     expected = sorted(str(user) for user in users)
     items: list[int | None] = [*users, None] if gap else list(users)
-    (tmp_path / "log.csv").write_text("user,x\n" + "".join(f"{'' if user is None else user},1\n" for user in items))
+    (tmp_path / "log.csv").write_text(
+        "user,x\n" + "".join(f"{'' if user is None else user},1\n" for user in items)
+    )
     assert sorted(labels(str(tmp_path / "log.csv"))) == expected
     assert sorted(labels({"user": items})) == expected
     assert sorted(labels(pl.DataFrame({"user": pl.Series(items, dtype=pl.Int128)}))) == expected
-    query = f"SELECT unnest([{', '.join('NULL' if user is None else f'{user}::HUGEINT' for user in items)}]) AS user"
+    query = (
+        f"SELECT unnest([{', '.join('NULL' if user is None else f'{user}::HUGEINT' for user in items)}]) AS "
+        f"user"
+    )
     assert sorted(labels(duckdb.connect(), query=query)) == expected
 
 
@@ -55,7 +67,9 @@ def test_pieces_of_long_whole_numbers_are_joined_exactly() -> None:
 
 
 def test_text_of_numpy_is_text() -> None:
-    found = read_source({"user": np.array(["b", "a", "b"], dtype=np.dtypes.StringDType())}).table.column("user")
+    found = read_source({"user": np.array(["b", "a", "b"], dtype=np.dtypes.StringDType())}).table.column(
+        "user"
+    )
     assert found.natural().tolist() == ["b", "a", "b"]
 
 
@@ -70,7 +84,9 @@ def test_columns_called_alike_are_refused_with_both(twin: str, tmp_path: Path) -
     (tmp_path / "log.csv").write_text(f"country,{twin}\n1,2\n")
     (tmp_path / "log.jsonl").write_text(f'{{"country": 1, "{twin}": 2}}\n')
     query = {"query": f'SELECT 1 AS country, 2 AS "{twin}"'}
-    sources: list[tuple[Any, dict[str, str]]] = [(str(tmp_path / f"log.{kind}"), {}) for kind in ("parquet", "csv")]
+    sources: list[tuple[Any, dict[str, str]]] = [
+        (str(tmp_path / f"log.{kind}"), {}) for kind in ("parquet", "csv")
+    ]
     sources += [(duckdb.connect(), query), (sqlite3.connect(":memory:"), query), (arrow, {})]
     sources += [(pd.DataFrame([[1, 2]], columns=["country", twin], dtype=float), {})]
     sources += [(str(tmp_path / "log.jsonl"), {})] if twin != "country" else []
@@ -92,4 +108,8 @@ def test_moments_in_nanoseconds_of_universal_time_are_read(tmp_path: Path) -> No
         parquet.write_table(pa.table({"at": pa.array(ticks, pa.timestamp("ns", zone)), "x": [1, 2, 3]}), path)
         found = read_source(str(path)).table.column("at")
         assert found.kind == "date"
-        assert [str(moment) for moment in found.values] == ["2024-01-01T00:00:00.123456", "NaT", "2024-01-01T00:00:01.000000"]
+        assert [str(moment) for moment in found.values] == [
+            "2024-01-01T00:00:00.123456",
+            "NaT",
+            "2024-01-01T00:00:01.000000",
+        ]

@@ -1,4 +1,6 @@
-"""Folders of files: what their names say, what cannot be read, what differs from file to file; the same through every door."""
+"""Folders of files: what their names say, what cannot be read, what differs from file to file; the same
+through every door.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,16 @@ def scanned(path: Path, **roles: Any) -> kwis.LoggedBandit:
     return kwis.scan_log(path, **roles).read()
 
 
-DOORS = pytest.mark.parametrize(("suffix", "read"), [("csv", in_memory), ("parquet", in_memory), ("parquet", scanned)])
+DOORS = pytest.mark.parametrize(
+    ("suffix", "read"), [("csv", in_memory), ("parquet", in_memory), ("parquet", scanned)]
+)
 
 
 def write(path: Path, **changed: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    plain = path.parents[1] / f"plain{path.suffix}"  # the reader that the writer goes by heeds names of folders
+    plain = (
+        path.parents[1] / f"plain{path.suffix}"
+    )  # the reader that the writer goes by heeds names of folders
     return WRITERS[path.suffix[1:]](plain, {**columns(60), **changed}).rename(path)
 
 
@@ -61,23 +67,35 @@ def test_a_folder_adds_the_column_that_files_lack(suffix: str, read: Read, tmp_p
 def test_queries_see_the_columns_of_folders(tmp_path: Path) -> None:
     for place in ("DE", "FR"):
         write(tmp_path / f"place={place}" / "log.parquet")
-    log = kwis.read_log(tmp_path, query="SELECT * FROM log WHERE place = 'FR'", propensity="propensity", context="age")
+    log = kwis.read_log(
+        tmp_path, query="SELECT * FROM log WHERE place = 'FR'", propensity="propensity", context="age"
+    )
     assert log.n == 60
 
 
 @DOORS
 def test_files_whose_types_differ_are_refused(suffix: str, read: Read, tmp_path: Path) -> None:
-    first, second = write(tmp_path / f"a.{suffix}"), write(tmp_path / f"b.{suffix}", age=["young", "old"] * 30)
+    first, second = (
+        write(tmp_path / f"a.{suffix}"),
+        write(tmp_path / f"b.{suffix}", age=["young", "old"] * 30),
+    )
     with pytest.raises(InputError) as refused:
         read(tmp_path, propensity="propensity", context=["age", "country"])
-    assert str(refused.value) == f"`age` must be of one type in all files, got text in {str(second)!r} and number in {str(first)!r}"
+    assert (
+        str(refused.value)
+        == f"`age` must be of one type in all files, got text in {str(second)!r} and number in {str(first)!r}"
+    )
     log = read(tmp_path, propensity="propensity", context=["country"])
     assert "not in every file, or not of one type, and left out: `age`" in log.notes
 
 
 def test_json_files_whose_types_differ_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"action": 1, "reward": 1, "age": 4}\n{"action": 2, "reward": 0, "age": 5}\n' * 20)
-    (tmp_path / "b.jsonl").write_text('{"action": 1, "reward": 1, "age": "old"}\n{"action": 2, "reward": 0, "age": "young"}\n' * 20)
+    (tmp_path / "a.jsonl").write_text(
+        '{"action": 1, "reward": 1, "age": 4}\n{"action": 2, "reward": 0, "age": 5}\n' * 20
+    )
+    (tmp_path / "b.jsonl").write_text(
+        '{"action": 1, "reward": 1, "age": "old"}\n{"action": 2, "reward": 0, "age": "young"}\n' * 20
+    )
     with pytest.raises(InputError, match="`age` must be of one type in all files, got text in"):
         kwis.read_log(tmp_path, propensity=False, context="age")
 
@@ -96,13 +114,17 @@ def test_a_folder_that_cannot_be_read_is_refused_by_name(
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refusing)
-    monkeypatch.setattr(os, "access", lambda path, mode: os.fspath(path) != str(closed) and access(path, mode))
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: os.fspath(path) != str(closed) and access(path, mode)
+    )
     ended = run_with(capsys)("evaluate", tmp_path / pattern, "--target", "p_new")
     assert (ended.code, ended.out) == (2, "")
     assert f"cannot read {str(closed)!r}: Permission denied" in ended.err
 
 
-def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed = write(tmp_path / "log.csv")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(InputError, match=rf"^cannot read '{closed}': Permission denied$"):
@@ -119,22 +141,31 @@ def test_links_are_followed_once_and_those_to_nowhere_refused(tmp_path: Path) ->
     write(folder / ".hidden" / "log.csv")
     assert files_of(str(folder)) == [str(folder / "linked" / "log.csv"), str(folder / "log.csv")]
     (folder / "lost.csv").symlink_to(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match=r"^cannot read '.*lost\.csv': it is a link to a file that does not exist$"):
+    with pytest.raises(
+        InputError, match=r"^cannot read '.*lost\.csv': it is a link to a file that does not exist$"
+    ):
         files_of(str(folder))
 
 
-def test_pipes_and_sockets_are_refused_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipes_and_sockets_are_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(tmp_path / "log.csv")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
         for path, what in ((tmp_path / "log.csv", "a pipe"), (tmp_path / "s", "a socket")):
             for read in (in_memory, scanned):
-                with pytest.raises(InputError, match=rf"is {what}, which can be read only once: save it to a file first$"):
+                with pytest.raises(
+                    InputError, match=rf"is {what}, which can be read only once: save it to a file first$"
+                ):
                     read(path)
     with pytest.raises(InputError, match="is a pipe"):
         kwis.read_log(tmp_path)
     ended = run_with(capsys)("evaluate", "-", "--target", "p_new")
     assert (ended.code, ended.err) == (
         2,
-        "error: LOG must be a file, and '-' (standard input) can be read only once: save it to a file first\n",
+        (
+            "error: LOG must be a file, and '-' (standard input) can be read only once: save it to a file "
+            "first\n"
+        ),
     )

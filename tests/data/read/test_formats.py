@@ -1,4 +1,6 @@
-"""What is particular to a format: dsjson, feedback dictionaries, CSV dialects, column types of data frames."""
+"""What is particular to a format: dsjson, feedback dictionaries, CSV dialects, column types of data
+frames.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def decision(**fields: Any) -> dict[str, Any]:
         "EventId": "x",
         "a": [2, 1, 3],
         "p": [0.7, 0.2, 0.1],
-        "c": {"User": {"age": 30, "_id": "u1"}, "Place": {"country": "FR"}, "_multi": [{"A": {"id": k}} for k in range(3)]},
+        "c": {
+            "User": {"age": 30, "_id": "u1"},
+            "Place": {"country": "FR"},
+            "_multi": [{"A": {"id": k}} for k in range(3)],
+        },
         **fields,
     }
 
@@ -40,10 +46,20 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 
 def decisions(n: int = 40) -> list[dict[str, Any]]:
-    other = {"_label_Action": 1, "_label_probability": 0.2, "a": [1, 2, 3], "p": [0.2, 0.7, 0.1], "_label_cost": 0}
+    other = {
+        "_label_Action": 1,
+        "_label_probability": 0.2,
+        "a": [1, 2, 3],
+        "p": [0.2, 0.7, 0.1],
+        "_label_cost": 0,
+    }
     lines = [decision(**(other if i % 4 == 0 else {})) for i in range(n)]
     for i, line in enumerate(lines):
-        line["c"] = {**line["c"], "User": {"age": 20 + i, "_id": f"u{i % 7}"}, "Place": {"country": "FR" if i % 3 else "DE"}}
+        line["c"] = {
+            **line["c"],
+            "User": {"age": 20 + i, "_id": f"u{i % 7}"},
+            "Place": {"country": "FR" if i % 3 else "DE"},
+        }
     return lines
 
 
@@ -57,7 +73,9 @@ def test_dsjson_context_is_what_is_shared_and_no_hidden_name(tmp_path: Path) -> 
     assert len(np.unique(log.group)) == 7
     np.testing.assert_allclose(log.behaviour, np.tile([0.2, 0.7, 0.1], (40, 1)))
     assert log.time is not None
-    np.testing.assert_allclose(log.time, dt.datetime(2024, 3, 28, 22, 14, 5, 303000, tzinfo=dt.UTC).timestamp())
+    np.testing.assert_allclose(
+        log.time, dt.datetime(2024, 3, 28, 22, 14, 5, 303000, tzinfo=dt.UTC).timestamp()
+    )
 
 
 def test_dsjson_lines_without_a_decision_are_left_out_with_a_note(tmp_path: Path) -> None:
@@ -98,7 +116,9 @@ def test_dsjson_distributions_that_contradict_the_propensity_are_not_used(tmp_pa
 
 def test_dsjson_of_other_kinds_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "slots.dsjson", [{"_outcomes": [], "c": {}} for _ in range(3)])
-    with pytest.raises(InputError, match=r"must hold one decision per line, and '.*' has several \(`_outcomes`\)$"):
+    with pytest.raises(
+        InputError, match=r"must hold one decision per line, and '.*' has several \(`_outcomes`\)$"
+    ):
         read_log(path)
     path = write(tmp_path / "plain.dsjson", [{"a": 1} for _ in range(3)])
     with pytest.raises(InputError, match=r"^`source` must be dsjson, and '.*' has no field `_label_cost`$"):
@@ -151,8 +171,12 @@ def test_a_feedback_dictionary_may_lack_distribution_or_propensity() -> None:
 
 def test_several_positions_are_noted_and_slates_refused() -> None:
     log = read_log(feedback(position=np.arange(N) % 3, pi_b=np.full((N, 4, 3), 0.25)))
-    assert log.notes == ("rows of several positions were read together; take one position at a time to tell them apart",)
-    with pytest.raises(InputError, match=r"^`action` must have shape \(n,\), got \(60, 2\); slates are not supported$"):
+    assert log.notes == (
+        "rows of several positions were read together; take one position at a time to tell them apart",
+    )
+    with pytest.raises(
+        InputError, match=r"^`action` must have shape \(n,\), got \(60, 2\); slates are not supported$"
+    ):
         read_log(feedback(action=np.zeros((N, 2))))
 
 
@@ -169,11 +193,22 @@ def test_csv_separators_and_line_ends_are_recognised(separator: str, tmp_path: P
 
 def test_csv_numbers_with_gaps_are_numbers_and_labels_stay_labels(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    body = [f"{i % 2},1e-3,{'NA' if i == 3 else i},{'NA' if i % 5 else 'DE'},{i % 9:03d},{'true' if i % 3 else 'False'}" for i in range(40)]
+    body = [
+        f"{i % 2},1e-3,{'NA' if i == 3 else i},{'NA' if i % 5 else 'DE'},{i % 9:03d},"
+        f"{'true' if i % 3 else 'False'}"
+        for i in range(40)
+    ]
     path.write_text("\n".join(["action,reward,age,country,code,member", *body]))
     log = read_log(path)
     kinds = {name: column.kind for name, column in log.table.columns.items()}
-    assert kinds == {"action": "number", "reward": "number", "age": "number", "country": "text", "code": "text", "member": "boolean"}
+    assert kinds == {
+        "action": "number",
+        "reward": "number",
+        "age": "number",
+        "country": "text",
+        "code": "text",
+        "member": "boolean",
+    }
     assert np.isnan(log["age"][3])
     assert log["country"][:6].tolist() == ["DE", "NA", "NA", "NA", "NA", "DE"]
     assert log["code"][7] == "007"
@@ -236,20 +271,39 @@ def test_types_of_polars_and_arrow_columns_are_understood() -> None:
             "exact": pl.Series([Decimal(i) / 4 for i in range(n)]),
             "grade": pl.Series(["low", "high"] * 20, dtype=pl.Enum(["low", "high"])),
             "gaps": [None if i % 5 == 0 else i for i in range(n)],
-            "moment": pl.Series([dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in range(n)]),
+            "moment": pl.Series(
+                [dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in range(n)]
+            ),
             "ragged": [[1.0] * (i % 3) for i in range(n)],
         }
     )
     for source in (frame, frame.to_arrow()):
         log = read_log(source)
-        names = ("vector_0", "vector_1", "vector_2", "list_0", "list_1", "list_2", "place.country", "place.city.size", "exact", "grade")
+        names = (
+            "vector_0",
+            "vector_1",
+            "vector_2",
+            "list_0",
+            "list_1",
+            "list_2",
+            "place.country",
+            "place.city.size",
+            "exact",
+            "grade",
+        )
         assert log.context_columns == (*names, "gaps", "moment")
         np.testing.assert_array_equal(np.column_stack([log[f"vector_{j}"] for j in range(3)]), vectors)
-        np.testing.assert_array_equal(read_log(source, context="list").context, read_log(source, context="vector").context)
+        np.testing.assert_array_equal(
+            read_log(source, context="list").context, read_log(source, context="vector").context
+        )
         assert log["place.city.size"][3] == 3
         assert log.reward[:2, 0].tolist() == [1.0, 0.0]
         with pytest.raises(
-            InputError, match=r"^`context` must name a column of numbers, text, dates or yes/no values, and `ragged` holds none"
+            InputError,
+            match=(
+                r"^`context` must name a column of numbers, text, dates or yes/no values, and `ragged` "
+                r"holds none"
+            ),
         ):
             read_log(source, context="ragged")
 
@@ -259,14 +313,27 @@ def test_types_of_parquet_columns_are_understood(tmp_path: Path) -> None:
 
     path = tmp_path / "log.parquet"
     duckdb.sql(f"""
-        COPY (SELECT i % 2 AS action, i / 7 AS reward, CAST(i AS DECIMAL(9, 2)) / 4 AS exact, CAST(i AS HUGEINT) * 3 AS huge,
-            TIME '10:00:00' + INTERVAL (i) MINUTE AS clock, TIMESTAMPTZ '2024-01-01 00:00:00+01' + INTERVAL (i) HOUR AS moment,
-            [i, 2 * i, 3.5] AS vector, {{'country': 'DE', 'age': i}} AS person, MAP {{'a': i}} AS bag, encode('x') AS bytes,
+        COPY (SELECT i % 2 AS action, i / 7 AS reward, CAST(i AS DECIMAL(9, 2)) / 4 AS exact,
+            CAST(i AS HUGEINT) * 3 AS huge,
+            TIME '10:00:00' + INTERVAL (i) MINUTE AS clock,
+            TIMESTAMPTZ '2024-01-01 00:00:00+01' + INTERVAL (i) HOUR AS moment,
+            [i, 2 * i, 3.5] AS vector, {{'country': 'DE', 'age': i}} AS person,
+            MAP {{'a': i}} AS bag, encode('x') AS bytes,
             CAST(uuid() AS UUID) AS id, CASE WHEN i = 3 THEN NULL ELSE i % 2 = 0 END AS yes
         FROM range(40) t(i)) TO '{path}' (FORMAT parquet)
     """)
     log = read_log(path)
-    assert log.context_columns == ("exact", "huge", "clock", "moment", "vector_0", "vector_1", "vector_2", "person.country", "yes")
+    assert log.context_columns == (
+        "exact",
+        "huge",
+        "clock",
+        "moment",
+        "vector_0",
+        "vector_1",
+        "vector_2",
+        "person.country",
+        "yes",
+    )
     assert log.table.opaque == ("bag", "bytes")
     assert log["exact"][5] == 1.25
     assert log["clock"][1] == 36_060
@@ -279,7 +346,13 @@ def test_types_of_parquet_columns_are_understood(tmp_path: Path) -> None:
 def test_a_matrix_in_a_dictionary_stands_for_its_columns() -> None:
     rng = np.random.default_rng(0)
     contexts, whole = rng.normal(size=(N, 2)), rng.dirichlet(np.ones(3), N)
-    log = read_log({"X": contexts, "a": np.arange(N) % 3, "r": np.ones(N), "p": whole}, action="a", reward="r", propensity="p", context="X")
+    log = read_log(
+        {"X": contexts, "a": np.arange(N) % 3, "r": np.ones(N), "p": whole},
+        action="a",
+        reward="r",
+        propensity="p",
+        context="X",
+    )
     assert log.feature_names == ("X_0", "X_1")
     np.testing.assert_array_equal(log.behaviour, whole)
     np.testing.assert_array_equal(log.propensity, whole[np.arange(N), np.arange(N) % 3])
@@ -339,12 +412,19 @@ def test_a_key_is_no_context_and_must_exist() -> None:
     table = {**ex.example(N), "number": np.random.default_rng(0).permutation(N)}
     assert "number" in read_log(table, time="time", group="user").context_columns
     assert "number" not in read_log(table, time="time", group="user", key="number").context_columns
-    with pytest.raises(InputError, match=r"^`key` must name a column of the log, got 'numer'; did you mean 'number'\?$"):
+    with pytest.raises(
+        InputError, match=r"^`key` must name a column of the log, got 'numer'; did you mean 'number'\?$"
+    ):
         read_log(table, key="numer")
 
 
 def test_context_that_was_not_named_is_every_other_column_but_policies_and_identifiers() -> None:
-    table = {**ex.example(N), "id": np.array([f"event{i}" for i in range(N)]), "row": np.arange(N), "p": np.full(N, 0.3)}
+    table = {
+        **ex.example(N),
+        "id": np.array([f"event{i}" for i in range(N)]),
+        "row": np.arange(N),
+        "p": np.full(N, 0.3),
+    }
     log = read_log(table, propensity="propensity", time="time", group="user")
     assert log.context_columns == ("age", "country", "member", "signup", "hour")
     assert log.notes == (
@@ -354,7 +434,12 @@ def test_context_that_was_not_named_is_every_other_column_but_policies_and_ident
 
 
 def test_what_seems_a_policy_is_no_context_unless_named() -> None:
-    table = {**ex.example(N), "p_other": np.linspace(0.1, 0.9, N), "P_flag": np.arange(N) % 2, "p_price": np.linspace(1, 9.5, N)}
+    table = {
+        **ex.example(N),
+        "p_other": np.linspace(0.1, 0.9, N),
+        "P_flag": np.arange(N) % 2,
+        "p_price": np.linspace(1, 9.5, N),
+    }
     log = read_log(table, propensity="propensity", time="time", group="user")
     assert "p_other" not in log.context_columns
     assert {"P_flag", "p_price"} <= set(log.context_columns)

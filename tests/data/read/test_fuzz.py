@@ -1,4 +1,6 @@
-"""Whatever a source holds, reading it ends in a log with finite arrays or in one sentence; never in another error."""
+"""Whatever a source holds, reading it ends in a log with finite arrays or in one sentence; never in another
+error.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,9 @@ def check_dictionaries_and_frames(table: dict[str, list[Any]], arguments: dict[s
     import pandas as pd
 
     read_or_refuse(table, **arguments)
-    read_or_refuse(pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in table.items()}), **arguments)
+    read_or_refuse(
+        pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in table.items()}), **arguments
+    )
 
 
 def check_csv(folder: Path, table: dict[str, list[Any]], arguments: dict[str, Any]) -> None:
@@ -139,7 +143,9 @@ def check_damaged(path: Path, position: float, byte: int, cut: float, **argument
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, dict[str, Any]]]:
     folder, table = tmp_path_factory.mktemp("files"), ex.example(60)
-    plain = [ex.write_with_duckdb(table, folder / f"log{suffix}") for suffix in (".csv", ".parquet", ".jsonl")]
+    plain = [
+        ex.write_with_duckdb(table, folder / f"log{suffix}") for suffix in (".csv", ".parquet", ".jsonl")
+    ]
     query = {**ex.ROLES, "query": "SELECT * FROM decisions"}
     return [
         *((path, ex.ROLES) for path in plain),
@@ -149,12 +155,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, dict[str
     ]
 
 
-DAMAGE = {"position": st.floats(0, 1), "byte": st.integers(0, 255), "cut": st.sampled_from([1.0, 1.0, 0.99, 0.5])}
+DAMAGE = {
+    "position": st.floats(0, 1),
+    "byte": st.integers(0, 255),
+    "cut": st.sampled_from([1.0, 1.0, 0.99, 0.5]),
+}
 
 
 @fuzz(60)
 @given(table=tables(), arguments=roles())
-def test_any_dictionary_or_frame_is_read_or_refused(table: dict[str, list[Any]], arguments: dict[str, Any]) -> None:
+def test_any_dictionary_or_frame_is_read_or_refused(
+    table: dict[str, list[Any]], arguments: dict[str, Any]
+) -> None:
     check_dictionaries_and_frames(table, arguments)
 
 
@@ -178,7 +190,9 @@ def test_any_damaged_file_is_read_or_refused(
 @pytest.mark.slow
 @fuzz(1500)
 @given(table=tables(), arguments=roles())
-def test_many_dictionaries_and_frames_are_read_or_refused(table: dict[str, list[Any]], arguments: dict[str, Any]) -> None:
+def test_many_dictionaries_and_frames_are_read_or_refused(
+    table: dict[str, list[Any]], arguments: dict[str, Any]
+) -> None:
     check_dictionaries_and_frames(table, arguments)
 
 

@@ -1,4 +1,6 @@
-"""Small files that would fill the memory are refused in a sentence; compressed files and arrays of JSON are read like any other."""
+"""Small files that would fill the memory are refused in a sentence; compressed files and arrays of JSON are
+read like any other.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,14 @@ def test_a_bomb_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     else:
         plain.write_bytes(lines)
         zeros = f"read_csv('{plain}', header=false, delim='\x01', quote='', columns={{'l': 'VARCHAR'}})"
-        duckdb.sql(f"COPY (SELECT l FROM {zeros}) TO '{path}' (FORMAT csv, HEADER false, QUOTE '', DELIMITER '\x01', COMPRESSION zstd)")
-    with pytest.raises(InputError, match=r"^`source` must not expand to over 50 times its size, and '.*' does; unpack it first$"):
+        duckdb.sql(
+            f"COPY (SELECT l FROM {zeros}) TO '{path}' (FORMAT csv, HEADER false, QUOTE '', DELIMITER "
+            f"'\x01', COMPRESSION zstd)"
+        )
+    with pytest.raises(
+        InputError,
+        match=r"^`source` must not expand to over 50 times its size, and '.*' does; unpack it first$",
+    ):
         kwis.read_log(path)
 
 
@@ -34,23 +42,35 @@ def test_a_parquet_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = tmp_path / "log.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS action, 0 AS reward FROM range(3000000)) TO '{path}' (FORMAT parquet)")
     with pytest.raises(
-        InputError, match=r"^`source` must not expand to over 50 times its size, and '.*' holds 3,000,000 rows of 2 columns"
+        InputError,
+        match=(
+            r"^`source` must not expand to over 50 times its size, and '.*' holds 3,000,000 rows of 2 "
+            r"columns"
+        ),
     ):
         kwis.read_log(path)
 
 
-def test_too_many_columns_and_too_long_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_columns_and_too_long_lines_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "log.csv"
     path.write_text(",".join(f"c{i}" for i in range(10_001)) + "\n")
     with pytest.raises(InputError, match=r"^`source` must have at most 10,000 columns, and '.*' has 10,001$"):
         kwis.read_log(path)
     path.write_text("x" * 1_000_001 + ",action\n1,2\n")
-    with pytest.raises(InputError, match=r"^`source` must have lines of at most 1,000,000 bytes, and the first of '.*' is longer$"):
+    with pytest.raises(
+        InputError,
+        match=r"^`source` must have lines of at most 1,000,000 bytes, and the first of '.*' is longer$",
+    ):
         kwis.read_log(path)
     monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000_000)
     path = tmp_path / "log.jsonl"
     path.write_text("".join(f'{{"k{i}": 1}}\n' for i in range(1500)))
-    with pytest.raises(InputError, match=r"holds 1,500 rows of 1,500 columns in [\d,]+ bytes; leave out columns that are nearly empty"):
+    with pytest.raises(
+        InputError,
+        match=r"holds 1,500 rows of 1,500 columns in [\d,]+ bytes; leave out columns that are nearly empty",
+    ):
         kwis.read_log(path)
 
 

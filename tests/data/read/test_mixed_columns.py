@@ -30,7 +30,8 @@ def test_a_word_among_numbers_is_refused_with_its_row_and_the_ways_out(tmp_path:
         kwis.read_log(path, **ROLES)
     assert str(refused.value) == (
         "`age` (context) must hold numbers in every row, as it does in nearly all, got 'unknown' at row 17; "
-        "pass missing=['unknown'] if it stands for a gap, cast it in a query, such as TRY_CAST(age AS DOUBLE), "
+        "pass missing=['unknown'] if it stands for a gap, cast it in a query, such as TRY_CAST(age AS "
+        "DOUBLE), "
         "or pass categorical=['age'] if these are labels"
     )
 
@@ -51,7 +52,10 @@ def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.C
     options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
     ended = run_with(capsys)("evaluate", path, *options)
     assert ended.code == 2
-    assert "pass --missing 'not known' if it stands for a gap, cast it in --query, such as TRY_CAST(age AS DOUBLE)" in ended.err
+    assert (
+        "pass --missing 'not known' if it stands for a gap, cast it in --query, such as TRY_CAST(age AS "
+        "DOUBLE)" in ended.err
+    )
     assert "or pass --categorical age if" in ended.err
     assert run_with(capsys)("evaluate", path, *options, "--missing", "not known").code == 0
 
@@ -70,7 +74,10 @@ def test_numbers_stored_as_text_are_asked_about_and_a_few_codes_are_not() -> Non
 
 def test_many_words_among_many_numbers_are_refused_too() -> None:
     with pytest.raises(InputError, match="got 'unknown' at row 0 and 99 more like it"):
-        kwis.read_log(table(age=["unknown" if i % 3 == 0 else str(age) for i, age in enumerate(columns(N)["age"])]), **ROLES)
+        kwis.read_log(
+            table(age=["unknown" if i % 3 == 0 else str(age) for i, age in enumerate(columns(N)["age"])]),
+            **ROLES,
+        )
 
 
 def test_a_word_among_dates_is_refused() -> None:
@@ -79,7 +86,9 @@ def test_a_word_among_dates_is_refused() -> None:
         kwis.read_log(table(age=["unknown" if i == 3 else day for i, day in enumerate(days)]), **ROLES)
 
 
-@pytest.mark.parametrize("labels", [["0", "1", "unknown"], ["A1", "B2", "7"], ["01", "02", "13"], ["18-25", "26-40", "41"]])
+@pytest.mark.parametrize(
+    "labels", [["0", "1", "unknown"], ["A1", "B2", "7"], ["01", "02", "13"], ["18-25", "26-40", "41"]]
+)
 def test_labels_stay_labels(labels: list[str]) -> None:
     log = kwis.read_log(table(age=[labels[i % 3] for i in range(N)]), **ROLES)
     assert log.encoding.features[0].levels == tuple(labels if labels[2] != "7" else ["7", "A1", "B2"])

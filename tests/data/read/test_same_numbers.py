@@ -27,7 +27,11 @@ def reference(table: dict[str, np.ndarray]) -> LoggedBandit:
 
 def assert_same(log: LoggedBandit, reference: LoggedBandit) -> None:
     assert log.action_names == reference.action_names == (1, 2, 3)
-    assert log.feature_names == reference.feature_names == ("age", "age missing", "country", "member", "signup", "hour")
+    assert (
+        log.feature_names
+        == reference.feature_names
+        == ("age", "age missing", "country", "member", "signup", "hour")
+    )
     assert log.categorical == reference.categorical == (1, 2, 3)
     for name in ("action", "group"):
         np.testing.assert_array_equal(getattr(log, name), getattr(reference, name))
@@ -50,8 +54,12 @@ def test_the_arrays_are_what_the_table_says(table: dict[str, np.ndarray], refere
     np.testing.assert_array_equal(np.unique(table["user"])[reference.group], table["user"])
 
 
-@pytest.mark.parametrize("convert", [ex.as_pandas, ex.as_polars, ex.as_arrow], ids=["pandas", "polars", "arrow"])
-def test_frames_give_the_same_arrays(convert: Any, table: dict[str, np.ndarray], reference: LoggedBandit) -> None:
+@pytest.mark.parametrize(
+    "convert", [ex.as_pandas, ex.as_polars, ex.as_arrow], ids=["pandas", "polars", "arrow"]
+)
+def test_frames_give_the_same_arrays(
+    convert: Any, table: dict[str, np.ndarray], reference: LoggedBandit
+) -> None:
     assert_same(read_log(convert(table), **ex.ROLES), reference)
 
 
@@ -60,15 +68,26 @@ def test_a_lazy_frame_is_collected(table: dict[str, np.ndarray], reference: Logg
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-def test_files_give_the_same_arrays(suffix: str, table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path) -> None:
+def test_files_give_the_same_arrays(
+    suffix: str, table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path
+) -> None:
     assert_same(read_log(ex.write_with_duckdb(table, tmp_path / f"log{suffix}"), **ex.ROLES), reference)
 
 
-def test_a_csv_written_by_pandas_gives_the_same_arrays(table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path) -> None:
+def test_a_csv_written_by_pandas_gives_the_same_arrays(
+    table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path
+) -> None:
     ex.as_pandas(table).to_csv(tmp_path / "log.csv.gz", index=False, na_rep="NA")
     log = read_log(tmp_path / "log.csv.gz", **ex.ROLES)
-    assert log.table.column("country").levels == ("DE", "FR", "NA", "US")  # a country may be called NA; a number may not
-    np.testing.assert_allclose(log.context[:, [0, 1, 3, 4, 5]], reference.context[:, [0, 1, 3, 4, 5]], rtol=0, atol=1e-12)
+    assert log.table.column("country").levels == (
+        "DE",
+        "FR",
+        "NA",
+        "US",
+    )  # a country may be called NA; a number may not
+    np.testing.assert_allclose(
+        log.context[:, [0, 1, 3, 4, 5]], reference.context[:, [0, 1, 3, 4, 5]], rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("pattern", ["", "*.parquet"], ids=["folder", "pattern"])
@@ -78,17 +97,25 @@ def test_a_folder_and_a_pattern_are_read_in_the_order_of_names(
     folder = tmp_path / "days [of] March"
     folder.mkdir()
     for part, rows in enumerate(np.array_split(np.arange(ex.N), 3)):
-        ex.write_with_duckdb({name: values[rows] for name, values in table.items()}, folder / f"part{part}.parquet")
+        ex.write_with_duckdb(
+            {name: values[rows] for name, values in table.items()}, folder / f"part{part}.parquet"
+        )
     source = folder if not pattern else str(tmp_path / "days*" / pattern)
     assert_same(read_log(source, **ex.ROLES), reference)
 
 
-def test_databases_give_the_same_arrays(table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path) -> None:
-    assert_same(read_log(ex.write_duckdb(table, tmp_path / "shop.duckdb"), query=SELECT, **ex.ROLES), reference)
+def test_databases_give_the_same_arrays(
+    table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path
+) -> None:
+    assert_same(
+        read_log(ex.write_duckdb(table, tmp_path / "shop.duckdb"), query=SELECT, **ex.ROLES), reference
+    )
     assert_same(read_log(ex.write_sqlite(table, tmp_path / "shop.db"), query=SELECT, **ex.ROLES), reference)
 
 
-def test_open_connections_give_the_same_arrays(table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path) -> None:
+def test_open_connections_give_the_same_arrays(
+    table: dict[str, np.ndarray], reference: LoggedBandit, tmp_path: Path
+) -> None:
     import sqlite3
 
     import duckdb
@@ -107,7 +134,9 @@ def test_dsjson_gives_the_same_arrays_and_says_that_costs_were_turned(
     assert_same(log, reference)
     assert log.notes == ("costs were turned into rewards by changing their sign",)
     assert log.behaviour is not None
-    np.testing.assert_allclose(log.behaviour, np.column_stack([table[f"p_{k}"] for k in (1, 2, 3)]), atol=1e-12)
+    np.testing.assert_allclose(
+        log.behaviour, np.column_stack([table[f"p_{k}"] for k in (1, 2, 3)]), atol=1e-12
+    )
 
 
 def test_a_query_over_files_finds_them_as_the_table_log(table: dict[str, np.ndarray], tmp_path: Path) -> None:

@@ -13,7 +13,13 @@ from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.data.sample_log import sample_log
 from kwis.errors import UnsupportedError
-from kwis.models.propensity import check_propensities, estimate_propensities, refuse_deterministic, reliability, support
+from kwis.models.propensity import (
+    check_propensities,
+    estimate_propensities,
+    refuse_deterministic,
+    reliability,
+    support,
+)
 from kwis.models.propensity.check import fit_p_value
 from kwis.policy.target import resolve_target
 
@@ -25,8 +31,16 @@ def made(seed: int = 0, n: int = N, **changes: Any) -> LoggedBandit:
     rng = np.random.default_rng(seed)
     whole = rng.dirichlet((2, 2, 2), n) * 0.9 + 0.1 / 3
     action = (rng.random(n)[:, None] > whole.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    table = {"action": action, "reward": rng.random(n), "p": whole, "propensity": whole[np.arange(n), action], "x": rng.normal(size=n)}
-    return read_log({**table, **changes}, propensity="propensity" if "propensity" in changes else "p", context="x")
+    table = {
+        "action": action,
+        "reward": rng.random(n),
+        "p": whole,
+        "propensity": whole[np.arange(n), action],
+        "x": rng.normal(size=n),
+    }
+    return read_log(
+        {**table, **changes}, propensity="propensity" if "propensity" in changes else "p", context="x"
+    )
 
 
 def kinds(log: LoggedBandit) -> list[tuple[str, bool]]:
@@ -91,7 +105,11 @@ def test_a_split_in_percent_is_not_taken_for_rounding() -> None:
     rng = np.random.default_rng(0)
     share = np.array([0.12, 0.01, 0.11, 0.02, 0.1, 0.03, 0.09, 0.04, 0.08, 0.05, 0.07, 0.28])
     action = rng.choice(12, 600, p=share)
-    log = read_log({"action": action, "reward": np.ones(600), "x": rng.normal(size=600), "p": share[action]}, propensity="p", context="x")
+    log = read_log(
+        {"action": action, "reward": np.ones(600), "x": rng.normal(size=600), "p": share[action]},
+        propensity="p",
+        context="x",
+    )
     assert kinds(log) == []
 
 
@@ -99,18 +117,28 @@ def test_a_split_in_percent_is_not_taken_for_rounding() -> None:
 def test_a_uniform_logger_may_write_few_digits(actions: int, written: float) -> None:
     action = np.arange(600) % actions
     log = read_log(
-        {"action": action, "reward": np.ones(600), "x": np.arange(600.0), "p": np.full(600, written)}, propensity="p", context="x"
+        {"action": action, "reward": np.ones(600), "x": np.arange(600.0), "p": np.full(600, written)},
+        propensity="p",
+        context="x",
     )
     assert kinds(log) == [("constant", False)]
 
 
 def test_a_uniform_logger_may_have_actions_that_chance_left_out() -> None:
     def uniform(seen: int) -> LoggedBandit:
-        columns = {"action": np.arange(200) % seen, "reward": np.ones(200), "x": np.arange(200.0), "p": np.full(200, 0.02)}
+        columns = {
+            "action": np.arange(200) % seen,
+            "reward": np.ones(200),
+            "x": np.arange(200.0),
+            "p": np.full(200, 0.02),
+        }
         return read_log(columns, propensity="p", context="x")
 
     (found,) = check_propensities(uniform(48)).findings
-    assert found.sentence == "every propensity is 0.02, one over 50 actions, of which 48 were taken: right if actions were drawn uniformly"
+    assert found.sentence == (
+        "every propensity is 0.02, one over 50 actions, of which 48 were taken: right if actions were "
+        "drawn uniformly"
+    )
     assert not found.serious
     assert kinds(uniform(30)) == [("constant", True)]
 
@@ -123,7 +151,9 @@ def test_rare_actions_that_nobody_happened_to_take_are_no_misfit() -> None:
         chance[np.arange(400), rng.integers(4, size=400)] = 0.94
         action = (rng.random(400)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
         columns = {"action": action, "reward": np.ones(400), "x": rng.normal(size=400), "b": chance}
-        values.append(check_propensities(read_log(columns, propensity="b", context="x", actions=range(4))).fit_p_value)
+        values.append(
+            check_propensities(read_log(columns, propensity="b", context="x", actions=range(4))).fit_p_value
+        )
     assert np.mean(np.array(values) < 0.05) == pytest.approx(0.05, abs=0.045)
 
 
@@ -132,13 +162,18 @@ def test_certainty_in_some_rows_is_found() -> None:
     values[:90] = 1.0
     check = check_propensities(made(propensity=values))
     assert [(finding.kind, finding.serious) for finding in check.findings] == [("certain", True)]
-    assert check.findings[0].sentence == "the propensity is 1 in 15.0% of the rows, where nothing is known about other actions"
+    assert (
+        check.findings[0].sentence
+        == "the propensity is 1 in 15.0% of the rows, where nothing is known about other actions"
+    )
 
 
 def test_a_logger_with_propensity_one_everywhere_is_refused() -> None:
     log = made(propensity=np.ones(N))
     assert kinds(log) == [("deterministic", True)]
-    with pytest.raises(UnsupportedError, match=r"^every logged propensity is 1: the logging policy left nothing to chance, "):
+    with pytest.raises(
+        UnsupportedError, match=r"^every logged propensity is 1: the logging policy left nothing to chance, "
+    ):
         refuse_deterministic(log)
 
 
@@ -189,7 +224,9 @@ def test_actions_that_nobody_took_are_named() -> None:
 
 def test_reliability_by_hand() -> None:
     log = read_log(
-        {"action": [0, 1] * 20, "reward": np.ones(40), "p": np.tile([[0.2, 0.8], [0.4, 0.6]], (20, 1))}, propensity="p", context=[]
+        {"action": [0, 1] * 20, "reward": np.ones(40), "p": np.tile([[0.2, 0.8], [0.4, 0.6]], (20, 1))},
+        propensity="p",
+        context=[],
     )
     curve = reliability(log, bins=10)
     np.testing.assert_allclose(curve.predicted, [0.2, 0.4, 0.6, 0.8])
@@ -207,7 +244,12 @@ def test_calibration_error_of_right_propensities_is_what_chance_gives() -> None:
 
 def test_the_part_of_a_target_that_the_log_cannot_show_is_measured() -> None:
     whole = np.array([[0.5, 0.5, 0.0, 0.0], [0.3, 0.3, 0.4, 0.0]] * 20)
-    log = read_log({"action": [0, 0, 1, 2] * 10, "reward": np.ones(40), "p": whole}, propensity="p", context=[], actions=[0, 1, 2, 3])
+    log = read_log(
+        {"action": [0, 0, 1, 2] * 10, "reward": np.ones(40), "p": whole},
+        propensity="p",
+        context=[],
+        actions=[0, 1, 2, 3],
+    )
     target = resolve_target(log, np.tile([0.1, 0.2, 0.3, 0.4], (40, 1)))
     result = support(log, target)
     assert result.never_logged == (3,)

@@ -92,12 +92,18 @@ def test_calibration_repairs_an_overconfident_model() -> None:
     assert np.abs(estimate.distribution - whole).mean() < np.abs(raw - whole).mean() / 2
 
 
-@pytest.mark.parametrize("model", [LINEAR, DecisionTreeClassifier(random_state=0), GaussianNB(), make_pipeline(StandardScaler(), LINEAR)])
+@pytest.mark.parametrize(
+    "model",
+    [LINEAR, DecisionTreeClassifier(random_state=0), GaussianNB(), make_pipeline(StandardScaler(), LINEAR)],
+)
 def test_an_action_that_was_taken_once_gets_the_floor(model: object) -> None:
     log, _ = softmax_log(400)
     action = log.action.copy()
     action[7] = 3
-    rare = read_log({"x": np.column_stack([log["x_0"], log["x_1"]]), "action": action, "reward": log.reward[:, 0]}, context="x")
+    rare = read_log(
+        {"x": np.column_stack([log["x_0"], log["x_1"]]), "action": action, "reward": log.reward[:, 0]},
+        context="x",
+    )
     estimate = estimate_propensities(rare, model)
     assert estimate.distribution.shape == (400, 4)
     assert estimate.floor == 1 / 400
@@ -118,7 +124,9 @@ def test_a_raised_probability_is_counted_and_said() -> None:
 
 def test_two_rows_of_a_training_part_with_one_action_do_not_break_it() -> None:
     with pytest.warns(UserWarning, match="only 4 rows"):
-        log = read_log({"x": np.arange(4.0), "action": ["a", "b", "b", "b"], "reward": np.ones(4)}, context="x")
+        log = read_log(
+            {"x": np.arange(4.0), "action": ["a", "b", "b", "b"], "reward": np.ones(4)}, context="x"
+        )
     estimate = estimate_propensities(log, LINEAR, folds=2, floor=0.01)
     assert np.isfinite(estimate.logged).all()
 
@@ -129,13 +137,25 @@ def test_row_weights_undo_a_thinned_log() -> None:
     log, whole = softmax_log(6_000)
     kept = (log.action != 0) | (rng.random(6_000) < 0.1)
     mass = np.where(log.action == 0, 10.0, 1.0)[kept]
-    table = {"x": np.column_stack([log["x_0"], log["x_1"]])[kept], "action": log.action[kept], "reward": log.reward[kept, 0], "mass": mass}
+    table = {
+        "x": np.column_stack([log["x_0"], log["x_1"]])[kept],
+        "action": log.action[kept],
+        "reward": log.reward[kept, 0],
+        "mass": mass,
+    }
     weighted = read_log(table, context="x", row_weight="mass")
     for model in (LINEAR, make_pipeline(StandardScaler(), LINEAR)):
         assert np.abs(estimate_propensities(weighted, model).distribution - whole[kept]).mean() < 0.04
-    assert np.abs(estimate_propensities(read_log(table, context="x"), LINEAR).distribution - whole[kept]).mean() > 0.12
+    assert (
+        np.abs(estimate_propensities(read_log(table, context="x"), LINEAR).distribution - whole[kept]).mean()
+        > 0.12
+    )
     with pytest.raises(
-        InputError, match=r"^`model` must take `sample_weight` for a log with row weights, and KNeighborsClassifier does not$"
+        InputError,
+        match=(
+            r"^`model` must take `sample_weight` for a log with row weights, and KNeighborsClassifier does "
+            r"not$"
+        ),
     ):
         estimate_propensities(weighted, KNeighborsClassifier())
 
@@ -151,15 +171,24 @@ def test_a_log_takes_estimated_propensities_with_a_note(log: LoggedBandit) -> No
     new = estimate.attach(replace(log, propensity=None))
     assert new.propensity_origin == "estimated"
     np.testing.assert_array_equal(new.propensity, estimate.logged)
-    assert new.notes[-1] == "propensities were estimated from the context by DummyClassifier, cross-fitted over 5 folds and calibrated"
+    assert new.notes[-1] == (
+        "propensities were estimated from the context by DummyClassifier, cross-fitted over 5 folds and "
+        "calibrated"
+    )
 
 
 def test_what_cannot_be_a_model_is_refused(log: LoggedBandit) -> None:
-    with pytest.raises(InputError, match=r"^`model` must be a scikit-learn classifier with `predict_proba`, got str$"):
+    with pytest.raises(
+        InputError, match=r"^`model` must be a scikit-learn classifier with `predict_proba`, got str$"
+    ):
         estimate_propensities(log, "logistic")
-    with pytest.raises(InputError, match=r"^`model` must be able to learn the log, and LogisticRegression failed: [^\n]+$"):
+    with pytest.raises(
+        InputError, match=r"^`model` must be able to learn the log, and LogisticRegression failed: [^\n]+$"
+    ):
         estimate_propensities(log, LogisticRegression(C=-1))
-    with pytest.raises(InputError, match=r"^`floor` must be below 1 over the number of actions \(3\), got 0\.4$"):
+    with pytest.raises(
+        InputError, match=r"^`floor` must be below 1 over the number of actions \(3\), got 0\.4$"
+    ):
         estimate_propensities(log, LINEAR, floor=0.4)
     with pytest.raises(InputError, match=r"^`folds` must be a whole number of at least 2, got 1$"):
         estimate_propensities(log, LINEAR, folds=1)
@@ -179,12 +208,17 @@ def test_a_cautious_mixture_is_sharpened() -> None:
     chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     action = (rng.random((4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
     cautious = to_power(chances, 0.5)
-    np.testing.assert_allclose(cautious, np.sqrt(chances) / np.sqrt(chances).sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(
+        cautious, np.sqrt(chances) / np.sqrt(chances).sum(axis=1, keepdims=True), rtol=1e-12
+    )
     exponent = likeliest_exponent(cautious, action, None)
     assert exponent == pytest.approx(2.0, abs=0.15)
 
     def loss(power: float) -> float:
         raised = cautious**power
-        return float(-np.log(raised / raised.sum(axis=1, keepdims=True))[np.arange(4000), action].sum() + np.log(power) ** 2 / 2)
+        return float(
+            -np.log(raised / raised.sum(axis=1, keepdims=True))[np.arange(4000), action].sum()
+            + np.log(power) ** 2 / 2
+        )
 
     assert all(loss(exponent) <= loss(exponent * factor) for factor in (0.9, 0.99, 1.01, 1.1))

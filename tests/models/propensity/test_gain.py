@@ -1,4 +1,6 @@
-"""Evidence for a repair: rows of a group that share one draw count once, and wilder weights need more of it."""
+"""Evidence for a repair: rows of a group that share one draw count once, and wilder weights need
+more of it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from kwis.sample import effective_size
 from tests.models.propensity.test_repair import drawn, softmax
 
 
-def shared_log(users: int, each: int, seed: int, *, power: float = 1.0, whole: bool = True, shared: bool = True):
+def shared_log(
+    users: int, each: int, seed: int, *, power: float = 1.0, whole: bool = True, shared: bool = True
+):
     """Users with a context and, where it is shared, one draw each; propensities right, or to some power."""
     rng = np.random.default_rng([seed, users])
     user = np.repeat(np.arange(users), each)
@@ -55,11 +59,25 @@ def test_users_who_share_a_draw_are_rarely_repaired_without_need(whole):
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize(("users", "each"), [(40, 25), (200, 5)])
 def test_users_who_share_a_draw_are_hardly_ever_repaired_without_need(users, each, whole):
-    assert np.mean([not repair_propensities(shared_log(users, each, 100 + seed, whole=whole)).kept for seed in range(100)]) <= 0.06
+    assert (
+        np.mean(
+            [
+                not repair_propensities(shared_log(users, each, 100 + seed, whole=whole)).kept
+                for seed in range(100)
+            ]
+        )
+        <= 0.06
+    )
 
 
 def test_wrong_propensities_of_users_with_draws_of_their_own_are_still_repaired():
-    assert sum(not repair_propensities(shared_log(150, 8, seed, power=0.4, shared=False)).kept for seed in range(4)) == 4
+    assert (
+        sum(
+            not repair_propensities(shared_log(150, 8, seed, power=0.4, shared=False)).kept
+            for seed in range(4)
+        )
+        == 4
+    )
 
 
 def wilder(n: int = 400):
@@ -108,4 +126,6 @@ def test_between_two_distributions_is_a_distribution():
         np.testing.assert_allclose(made.sum(axis=1), 1)
         for k in range(1, 3):
             expected = right[0, k] ** (1 - share) * wild[0, k] ** share
-            assert made[0, k] == pytest.approx(expected / sum(right[0, j] ** (1 - share) * wild[0, j] ** share for j in (1, 2)))
+            assert made[0, k] == pytest.approx(
+                expected / sum(right[0, j] ** (1 - share) * wild[0, j] ** share for j in (1, 2))
+            )

@@ -1,4 +1,6 @@
-"""Repair of given propensities: it finds what is wrong, leaves alone what is right, and its arithmetic is that of the formulas."""
+"""Repair of given propensities: it finds what is wrong, leaves alone what is right, and its arithmetic is
+that of the formulas.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def gap(made: np.ndarray, truth: np.ndarray) -> float:
     return float(np.abs(made - truth).mean())
 
 
-def problem(seed: int = 0, n: int = 40, k: int = 3, d: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def problem(
+    seed: int = 0, n: int = 40, k: int = 3, d: int = 2
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return (
         rng.normal(size=(n, k)),
@@ -58,7 +62,9 @@ def test_the_regression_finds_the_minimum_of_the_penalised_loss() -> None:
     assert found.scale == pytest.approx(scale, abs=1e-4)
     np.testing.assert_allclose(found.matrix, matrix, atol=1e-4)
     np.testing.assert_allclose(
-        Scores(logs, design).distribution(found), twin.distribution(logs, design, found.scale, found.matrix), rtol=1e-12
+        Scores(logs, design).distribution(found),
+        twin.distribution(logs, design, found.scale, found.matrix),
+        rtol=1e-12,
     )
 
 
@@ -82,7 +88,9 @@ def test_a_column_without_spread_is_left_out_and_a_fixed_scale_stays() -> None:
 def test_the_p_value_is_the_inverse_of_the_mean_likelihood_ratio() -> None:
     rng = np.random.default_rng(0)
     gains = [rng.normal(0.3, 0.4, size=20), rng.normal(0.2, 0.4, size=25)]
-    assert gain_p_value(gains, [None, None], [None, None], 7) == pytest.approx(twin.averaged_ratio_p_value(gains, 7))
+    assert gain_p_value(gains, [None, None], [None, None], 7) == pytest.approx(
+        twin.averaged_ratio_p_value(gains, 7)
+    )
     assert gain_p_value([-gain for gain in gains], [None, None], [None, None], 7) == 1.0
 
 
@@ -111,7 +119,10 @@ def test_tempered_propensities_get_their_scale_back(power: float) -> None:
 def test_actions_taken_for_others_are_told_apart_by_the_action_term_alone() -> None:
     features, action, truth = logger(2_000, 6, 2, strength=1.5)
     given = truth[:, [1, 0, 2, 3, 4, 5]]
-    made = {term: fit_repair(features, action, given, terms=term).distribution(features, given) for term in ("scale", "actions")}
+    made = {
+        term: fit_repair(features, action, given, terms=term).distribution(features, given)
+        for term in ("scale", "actions")
+    }
     assert gap(made["actions"], truth) < 0.3 * gap(given, truth)
     assert gap(made["actions"], truth) < 0.5 * gap(made["scale"], truth)
 
@@ -190,14 +201,17 @@ def test_rows_that_stand_for_several_count_as_several() -> None:
 def test_the_same_seed_gives_the_same_bits() -> None:
     features, action, truth = logger(400, 3, 12)
     given = softmax(0.5 * np.log(truth))
-    first, second = (fit_repair(features, action, given, rng=3).distribution(features, given) for _ in range(2))
+    first, second = (
+        fit_repair(features, action, given, rng=3).distribution(features, given) for _ in range(2)
+    )
     np.testing.assert_array_equal(first, second)
 
 
 def test_whole_groups_are_held_out_together() -> None:
     rng = np.random.default_rng(13)
     group = np.repeat(np.arange(60), 10)
-    # Every user always gets one action: the features tell users apart, so rows of the same user must not vouch for each other.
+    # Every user always gets one action: the features tell users apart, so rows of the same user must not
+    # vouch for each other.
     features = rng.normal(size=(60, 30))[group]
     action = rng.integers(3, size=60)[group]
     given = np.full((600, 3), 1 / 3)
@@ -217,17 +231,33 @@ def test_too_few_rows_are_left_alone() -> None:
     ("change", "message"),
     [
         ({"action": np.array([0, 1, 3])}, "`action` must be from 0 to 2, got 3 at row 2"),
-        ({"action": np.array([0, 1])}, "`action` must have one entry per row of `features`, got 2 for 3 rows"),
-        ({"action": np.array([0.0, 1.0, 2.0])}, "`action` must be integer codes of shape \\(n,\\), got float64 of shape \\(3,\\)"),
-        ({"given": np.full((3, 3), 0.5)}, "`given` must be a distribution that sums to 1 over the actions, got 1.5 at row 0"),
-        ({"given": np.array([[1.2, -0.2, 0.0]] * 3)}, "`given` must not be negative, got -0.2 at row 0, column 1"),
+        (
+            {"action": np.array([0, 1])},
+            "`action` must have one entry per row of `features`, got 2 for 3 rows",
+        ),
+        (
+            {"action": np.array([0.0, 1.0, 2.0])},
+            "`action` must be integer codes of shape \\(n,\\), got float64 of shape \\(3,\\)",
+        ),
+        (
+            {"given": np.full((3, 3), 0.5)},
+            "`given` must be a distribution that sums to 1 over the actions, got 1.5 at row 0",
+        ),
+        (
+            {"given": np.array([[1.2, -0.2, 0.0]] * 3)},
+            "`given` must not be negative, got -0.2 at row 0, column 1",
+        ),
         ({"given": np.ones((3, 1))}, "`given` must have a column for each of at least 2 actions, got 1"),
         ({"terms": ("scale", "weather")}, "`terms` must be among scale, actions, context, got 'weather'"),
         ({"terms": ()}, "`terms` must have at least one term, got none"),
     ],
 )
 def test_nonsense_is_refused_in_a_sentence(change: dict[str, object], message: str) -> None:
-    arguments: dict[str, object] = {"features": np.zeros((3, 1)), "action": np.arange(3), "given": np.full((3, 3), 1 / 3)}
+    arguments: dict[str, object] = {
+        "features": np.zeros((3, 1)),
+        "action": np.arange(3),
+        "given": np.full((3, 3), 1 / 3),
+    }
     with pytest.raises(InputError, match=f"^{message}$"):
         fit_repair(**(arguments | change))  # type: ignore[arg-type]
 
@@ -244,9 +274,12 @@ def test_a_repair_learnt_without_a_part_of_the_rows_is_the_regression_on_the_oth
     for number, one in enumerate(found):
         part = rows.take(labels != number)
         known = scores(fitted.terms, fitted.names, fitted.read, part.features, part.given, fitted.used)[0]
-        alone = likelihood(known, part.action, part.weight, free_scale=fitted.free_scale).fit(fitted.spread, tolerance=1e-13)
+        alone = likelihood(known, part.action, part.weight, free_scale=fitted.free_scale).fit(
+            fitted.spread, tolerance=1e-13
+        )
         made, expected, whole = (
-            replace(fitted, coefficients=c).distribution(features, rows.given) for c in (one.coefficients, alone, fitted.coefficients)
+            replace(fitted, coefficients=c).distribution(features, rows.given)
+            for c in (one.coefficients, alone, fitted.coefficients)
         )
         assert gap(made, expected) < 0.03 * gap(whole, expected)
 
@@ -258,7 +291,9 @@ def test_refits_come_with_a_repair_that_asks_for_them() -> None:
     np.testing.assert_array_equal(model.distribution(features, given), plain.distribution(features, given))
     assert len(model.refits) == 5
     assert plain.refits == ()
-    gaps = [gap(one.distribution(features, given), model.distribution(features, given)) for one in model.refits]
+    gaps = [
+        gap(one.distribution(features, given), model.distribution(features, given)) for one in model.refits
+    ]
     assert min(gaps) > 0
     assert max(gaps) < 0.3 * gap(given, truth)
     assert fit_repair(features, action, truth, parts=5).refits == ()
@@ -271,10 +306,14 @@ def test_a_term_left_out_leaves_the_others_as_they_were_judged() -> None:
     rows = Material(features=features, action=action, given=truth)
     splits = Splits.of(rows, np.random.default_rng(0))
     assert splits is not None
-    together, alone = (choose(splits, terms, np.random.default_rng(1)) for terms in (("actions", "context"), ("context",)))
+    together, alone = (
+        choose(splits, terms, np.random.default_rng(1)) for terms in (("actions", "context"), ("context",))
+    )
     without = replace(together, exponents=(None, -2, None)).fit(rows, np.random.default_rng(2))
     by_itself = replace(alone, exponents=(-2, None)).fit(rows, np.random.default_rng(2))
-    assert without.spread.size == features.shape[1]  # the shares of the actions went with the term they were in
+    assert (
+        without.spread.size == features.shape[1]
+    )  # the shares of the actions went with the term they were in
     assert by_itself.spread.size == features.shape[1] + 1
     assert without.distribution(features, truth).shape == truth.shape
 

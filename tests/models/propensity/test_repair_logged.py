@@ -31,7 +31,9 @@ def test_mean_inverses_minimise_their_loss() -> None:
     def loss(point: np.ndarray) -> float:
         return twin.mean_inverse_loss(design, action, given, mass, spread, point.reshape(2, 3))
 
-    np.testing.assert_allclose(found.matrix, minimize(loss, np.zeros(6), method="BFGS").x.reshape(2, 3), atol=1e-4)
+    np.testing.assert_allclose(
+        found.matrix, minimize(loss, np.zeros(6), method="BFGS").x.reshape(2, 3), atol=1e-4
+    )
 
 
 def test_factors_are_the_means_of_the_actions_taken() -> None:
@@ -74,7 +76,10 @@ def test_an_estimate_comes_nearer_to_the_truth() -> None:
     rng = np.random.default_rng(4)
     target = softmax(features @ rng.normal(size=(3, 4)))
     rewards = rng.random(4) + np.abs(features[:, :1])
-    value, given = float((target * rewards).sum(axis=1).mean()), softmax(2.5 * np.log(truth) + 0.8 * features[:, :1] * np.arange(4))
+    value, given = (
+        float((target * rewards).sum(axis=1).mean()),
+        softmax(2.5 * np.log(truth) + 0.8 * features[:, :1] * np.arange(4)),
+    )
     raw, repaired = [], []
     for _ in range(5):
         action = drawn(truth, rng)

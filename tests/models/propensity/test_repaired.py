@@ -1,4 +1,6 @@
-"""Propensities of a log repaired on its own rows: held out, described before and after, attached with a note."""
+"""Propensities of a log repaired on its own rows: held out, described before and after, attached
+with a note.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from kwis.models.propensity import repair_propensities
 from tests.models.propensity.test_repair import drawn, gap, logger, softmax
 
 
-def whole_log(n: int = 1_500, k: int = 4, seed: int = 0, power: float = 1.0, **columns: np.ndarray) -> tuple[LoggedBandit, np.ndarray]:
+def whole_log(
+    n: int = 1_500, k: int = 4, seed: int = 0, power: float = 1.0, **columns: np.ndarray
+) -> tuple[LoggedBandit, np.ndarray]:
     """A log that holds the whole distribution to the given power, and the true distribution."""
     features, action, truth = logger(n, k, seed)
     given = softmax(power * np.log(truth))
@@ -47,7 +51,10 @@ def test_wrong_ones_are_repaired_and_shown_before_and_after() -> None:
     assert abs(found.inverse_after - ideal) < 0.2 * abs(found.inverse_before - ideal)
     assert found.reliability_before is not None
     assert found.reliability_after is not None
-    assert found.reliability_after.expected_calibration_error < 0.5 * found.reliability_before.expected_calibration_error
+    assert (
+        found.reliability_after.expected_calibration_error
+        < 0.5 * found.reliability_before.expected_calibration_error
+    )
     np.testing.assert_allclose(found.distribution.sum(axis=1), 1)
 
 
@@ -71,7 +78,13 @@ def test_no_row_is_repaired_by_a_model_that_saw_it() -> None:
     action[row] = (action[row] + 1) % 4
     table = {name: log.table.column(name).values for name in log.table.columns} | {"action": action}
     again = repair_propensities(
-        read_log(table, context=list(log.context_columns), propensity=[f"p_{k}" for k in range(4)], actions=list(range(4))), rng=1
+        read_log(
+            table,
+            context=list(log.context_columns),
+            propensity=[f"p_{k}" for k in range(4)],
+            actions=list(range(4)),
+        ),
+        rng=1,
     )
     assert found.distribution is not None
     assert again.distribution is not None
@@ -143,6 +156,8 @@ def test_nonsense_is_refused() -> None:
     log, _ = whole_log(n=100)
     with pytest.raises(InputError, match=r"^`when` must be one of convincing, helpful, always, got 'often'$"):
         repair_propensities(log, when="often")  # type: ignore[arg-type]
-    without = read_log({"x": np.arange(40.0), "action": np.arange(40) % 2, "reward": np.ones(40)}, context="x")
+    without = read_log(
+        {"x": np.arange(40.0), "action": np.arange(40) % 2, "reward": np.ones(40)}, context="x"
+    )
     with pytest.raises(InputError, match=r"^`log` must have propensities to be repaired"):
         repair_propensities(without)

@@ -34,7 +34,9 @@ def test_predictions_elsewhere_are_those_of_the_regressor_on_a_design_made_by_ha
 
     twin = RidgeCV(alphas=np.logspace(-1, 4, 11)).fit(design(features, action), reward)
     found = fit_rewards(features, action, reward, 3).expected(at)
-    assert np.allclose(found, np.stack([twin.predict(design(at, np.full(5, a))) for a in range(3)], axis=1), atol=1e-8)
+    assert np.allclose(
+        found, np.stack([twin.predict(design(at, np.full(5, a))) for a in range(3)], axis=1), atol=1e-8
+    )
 
 
 def test_a_reward_that_never_varies_is_explained_by_nothing() -> None:

@@ -23,7 +23,9 @@ from kwis.policy.target import resolve_target
 SLOPES = np.array([[2.0, -1.0, 0.5], [0.0, 1.0, -2.0]])
 
 
-def linear_log(n: int = 600, noise: float = 0.0, seed: int = 0, **columns: np.ndarray) -> tuple[LoggedBandit, np.ndarray]:
+def linear_log(
+    n: int = 600, noise: float = 0.0, seed: int = 0, **columns: np.ndarray
+) -> tuple[LoggedBandit, np.ndarray]:
     """Rewards linear in the context with a slope per action, and the mean reward of every action."""
     rng = np.random.default_rng(seed)
     x, action = rng.normal(size=(n, 2)), rng.integers(3, size=n)
@@ -42,9 +44,9 @@ def test_the_default_learns_a_slope_per_action():
     np.testing.assert_allclose(predicted.expected, expected, atol=0.02)
     np.testing.assert_array_equal(predicted.logged, predicted.expected[np.arange(len(log)), log.action])
     assert predicted.error < 1e-3 < predicted.error_without_context
-    assert (
-        predicted.note
-        == "reward was predicted by ridge regression, cross-fitted over 5 folds, which explains 100% of its held-out variance"
+    assert predicted.note == (
+        "reward was predicted by ridge regression, cross-fitted over 5 folds, which explains 100% of its "
+        "held-out variance"
     )
 
 
@@ -70,7 +72,9 @@ def test_no_row_is_predicted_from_itself_nor_from_its_group():
         reward = log.reward.copy()
         reward[group == group[row]] += 100
         moved = predict_rewards(replace(log, reward=reward), model=DecisionTreeRegressor(random_state=0))
-        np.testing.assert_array_equal(moved.expected[group == group[row]], predicted.expected[group == group[row]])
+        np.testing.assert_array_equal(
+            moved.expected[group == group[row]], predicted.expected[group == group[row]]
+        )
         assert (moved.expected != predicted.expected).any()
 
 
@@ -83,7 +87,9 @@ def test_predictions_are_those_of_the_model_fitted_to_the_other_folds():
         model = LinearRegression().fit(design[~held], log.reward[~held, 0])
         for action in range(3):
             inputs = np.hstack([log.features()[held], np.tile(np.eye(3)[action], (held.sum(), 1))])
-            np.testing.assert_allclose(predicted.expected[held, action], model.predict(inputs), rtol=0, atol=1e-10)
+            np.testing.assert_allclose(
+                predicted.expected[held, action], model.predict(inputs), rtol=0, atol=1e-10
+            )
 
 
 def test_row_weights_count():
@@ -97,14 +103,21 @@ def test_row_weights_count():
     mean = np.average((log.reward[:, 0] - weighted.logged) ** 2, weights=log.row_weight)
     assert weighted.error == pytest.approx(mean, rel=1e-12)
     with pytest.raises(
-        kwis.InputError, match="`model` must take `sample_weight` for a log with row weights, and KNeighborsRegressor does not"
+        kwis.InputError,
+        match=(
+            "`model` must take `sample_weight` for a log with row weights, and KNeighborsRegressor does not"
+        ),
     ):
         predict_rewards(log, model=KNeighborsRegressor())
 
 
 def test_the_seed_decides_everything():
     log, _ = linear_log(600, noise=1.0)
-    first, second, other = predict_rewards(log, rng=3), predict_rewards(log, rng=3), predict_rewards(log, rng=4)
+    first, second, other = (
+        predict_rewards(log, rng=3),
+        predict_rewards(log, rng=3),
+        predict_rewards(log, rng=4),
+    )
     np.testing.assert_array_equal(first.expected, second.expected)
     assert (first.folds != other.folds).any()
 
@@ -112,9 +125,13 @@ def test_the_seed_decides_everything():
 def test_rewards_are_named_or_numbered():
     log = sample_log(300).read()
     model = LinearRegression()
-    np.testing.assert_array_equal(predict_rewards(log, "revenue", model).expected, predict_rewards(log, 1, model).expected)
+    np.testing.assert_array_equal(
+        predict_rewards(log, "revenue", model).expected, predict_rewards(log, 1, model).expected
+    )
     assert predict_rewards(log, 1, model).reward == "revenue"
-    with pytest.raises(kwis.InputError, match="`reward` must be one of click, revenue, or its number, got 'clicks'"):
+    with pytest.raises(
+        kwis.InputError, match="`reward` must be one of click, revenue, or its number, got 'clicks'"
+    ):
         predict_rewards(log, "clicks")
 
 
@@ -124,7 +141,8 @@ def test_the_sample_of_a_target_carries_its_mean_prediction():
     predicted = predict_rewards(log, model=LinearRegression())
     sample = predicted.attach(weigh(log, target), target)
     by_hand = [
-        sum(p * q for p, q in zip(row, guess, strict=True)) for row, guess in zip(target.distribution, predicted.expected, strict=True)
+        sum(p * q for p, q in zip(row, guess, strict=True))
+        for row, guess in zip(target.distribution, predicted.expected, strict=True)
     ]
     np.testing.assert_allclose(sample.predicted_value, by_hand, rtol=1e-13)
     np.testing.assert_array_equal(sample.predicted, predicted.logged)
@@ -137,8 +155,9 @@ def test_a_target_known_for_the_logged_action_alone_is_refused():
     predicted = predict_rewards(log, model=LinearRegression())
     with pytest.raises(kwis.UnsupportedError) as caught:
         predicted.attach(weigh(log, target), target)
-    assert (
-        str(caught.value) == "`target` must have a probability for every action for predicted rewards, got that of the logged one for p_new"
+    assert str(caught.value) == (
+        "`target` must have a probability for every action for predicted rewards, got that of the logged "
+        "one for p_new"
     )
 
 
@@ -187,10 +206,14 @@ def test_models_that_fail_are_named(model, message):
 
 def test_a_single_row_or_group_cannot_be_held_out():
     log, _ = linear_log(50)
-    with pytest.raises(kwis.InputError, match="`log` must have at least 2 rows for cross-fitted predictions, got 1"):
+    with pytest.raises(
+        kwis.InputError, match="`log` must have at least 2 rows for cross-fitted predictions, got 1"
+    ):
         predict_rewards(log.take([0]))
     grouped, _ = linear_log(50, group=np.zeros(50, dtype=int))
-    with pytest.raises(kwis.InputError, match="`log` must have at least 2 groups for cross-fitted predictions, got 1"):
+    with pytest.raises(
+        kwis.InputError, match="`log` must have at least 2 groups for cross-fitted predictions, got 1"
+    ):
         predict_rewards(grouped)
 
 

@@ -16,7 +16,9 @@ _BOUNDED = ("uniform/", "epsilon/", "tail/discrete", "tail/two digits", "tail/te
 
 
 def shortfalls(line, before=None):
-    """Sentences on where one regime falls short; ``before`` is the same regime by another version, for the power of the tests."""
+    """Sentences on where one regime falls short; ``before`` is the same regime by another version, for the
+    power of the tests.
+    """
     if not line.logs:
         return ["no log was evaluated"]
     return [*_alarms(line, before), *(_answers(line) if not math.isnan(line["value"]) else ())]
@@ -36,23 +38,39 @@ def _alarms(line, before):
         yield f"false alarms {_percent(line['alarm'])}"
     if _independent(line) and line["repaired"] > MOST_REPAIRS:
         yield f"right propensities repaired in {_percent(line['repaired'])}"
-    if line.kind == "misreport" and before is not None and before.logs and before["alarm"] - line["alarm"] > _chance(line, before):
+    if (
+        line.kind == "misreport"
+        and before is not None
+        and before.logs
+        and before["alarm"] - line["alarm"] > _chance(line, before)
+    ):
         yield f"alarms in {_percent(line['alarm'])}, before in {_percent(before['alarm'])}"
 
 
 def _chance(line, before):
     """Two standard errors of the difference of two shares."""
-    return 2 * math.sqrt(sum(max(one["alarm"] * (1 - one["alarm"]), 0.01) / one.logs for one in (line, before)))
+    return 2 * math.sqrt(
+        sum(max(one["alarm"] * (1 - one["alarm"]), 0.01) / one.logs for one in (line, before))
+    )
 
 
 def _answers(line):
     if line.kind == "hidden":
         return
     for what in ("value", "difference"):
-        if line.kind != "trained" and line[what] < LEAST_COVERED and not line["uncovered distrusted"] >= LEAST_DISTRUSTED:
-            yield f"{what} covered in {_percent(line[what])}, {_percent(line['uncovered distrusted'])} of uncovered answers distrusted"
+        if (
+            line.kind != "trained"
+            and line[what] < LEAST_COVERED
+            and not line["uncovered distrusted"] >= LEAST_DISTRUSTED
+        ):
+            yield (
+                f"{what} covered in {_percent(line[what])}, {_percent(line['uncovered distrusted'])} of "
+                f"uncovered answers distrusted"
+            )
         if line["trust"] * line.logs >= FEWEST and line[f"trust wrong {what}"] > MOST_TRUST_WRONG:
-            yield f"{what} not covered in {_percent(line[f'trust wrong {what}'])} of the answers to be trusted"
+            yield (
+                f"{what} not covered in {_percent(line[f'trust wrong {what}'])} of the answers to be trusted"
+            )
     if line.kind != "trained" and line["ratio"] > MOST_ERROR:
         yield f"error {line['ratio']:.2f} times the best"
     if line.kind == "right" and line["repair"] > MOST_ERROR:

@@ -10,12 +10,18 @@ NOTHING = 1e-9  # differences of equal policies are rounding
 
 
 def claims_in(text, targets):
-    """Pairs of policies, the first of which the text says is better than the second; ``None`` stands for all others."""
+    """Pairs of policies, the first of which the text says is better than the second; ``None`` stands for all
+    others.
+    """
     said = " ".join(text.split("Can it be trusted?")[0].split())
     names = "|".join(re.escape(name) for name in (*targets, LOGGING))
     found = []
     for name in targets:
-        verdict = re.search(rf"(?<!\w){re.escape(name)}: (?:(?!(?:{names}): ).)*?(not \w* ?)?\b(better|worse) than the {LOGGING}", said)
+        verdict = re.search(
+            rf"(?<!\w){re.escape(name)}: (?:(?!(?:{names}): ).)*?(not \w* ?)?\b(better|worse) than the "
+            rf"{LOGGING}",
+            said,
+        )
         if verdict and not verdict.group(1):
             found.append((name, LOGGING) if verdict.group(2) == "better" else (LOGGING, name))
     found += [(match.group(1), None) for match in re.finditer(rf"(?<!\w)({names}) is best", said)]

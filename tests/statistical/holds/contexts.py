@@ -1,4 +1,5 @@
-"""What a logging policy can see: each kind of context in two distributions, one to make rules with and one to test them.
+"""What a logging policy can see: each kind of context in two distributions, one to make rules with and one to
+test them.
 
 A draw has raw columns, as a log would hold them, and features of about unit size, which scores are made of.
 """
@@ -105,6 +106,18 @@ def long_tail_and_label(rng, n):
 
 
 KINDS = {
-    "tuning": {"numbers": normal, "mixed": normal_and_colour, "grid": grid, "segments": normal_in_segments, "tail": long_tail},
-    "test": {"numbers": cube, "mixed": age_and_device, "grid": labels_only, "segments": cube_in_segments, "tail": long_tail_and_label},
+    "tuning": {
+        "numbers": normal,
+        "mixed": normal_and_colour,
+        "grid": grid,
+        "segments": normal_in_segments,
+        "tail": long_tail,
+    },
+    "test": {
+        "numbers": cube,
+        "mixed": age_and_device,
+        "grid": labels_only,
+        "segments": cube_in_segments,
+        "tail": long_tail_and_label,
+    },
 }

@@ -1,4 +1,6 @@
-"""One log of a world: a table as a user would have it, how to read it, the targets on its rows, and the truth about them."""
+"""One log of a world: a table as a user would have it, how to read it, the targets on its rows, and the truth
+about them.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +11,9 @@ from tests.statistical.holds import spec
 from tests.statistical.holds.misreports import reported
 from tests.statistical.holds.policies import one_hot
 
-TRUTH_OF_TRAINED = 40_000  # contexts: a policy of its own for every log, whose bias is a hundred times this error
+TRUTH_OF_TRAINED = (
+    40_000  # contexts: a policy of its own for every log, whose bias is a hundred times this error
+)
 KEPT = 0.1  # of the rows without a reward, in a thinned log
 
 
@@ -35,7 +39,11 @@ class Log:
 
     def with_true_propensities(self):
         """The same log as if it had reported the truth."""
-        columns = list(self.roles["propensity"]) if isinstance(self.roles["propensity"], list) else _columns(self.true.shape[1])
+        columns = (
+            list(self.roles["propensity"])
+            if isinstance(self.roles["propensity"], list)
+            else _columns(self.true.shape[1])
+        )
         table = {**self.table, **dict(zip(columns, self.true.T, strict=True))}
         return replace(self, table=table, roles={**self.roles, "propensity": columns})
 
@@ -64,7 +72,12 @@ def draw(world, seed):
     truth = world.truth_of(policies, TRUTH_OF_TRAINED) if trained else world.truth
     labels = _labels(world.n_actions)
     table = {**rows.contexts.columns, **rows.extra, "action": labels[rows.action], "reward": rows.reward}
-    roles = {"action": "action", "reward": "reward", "context": list(rows.contexts.columns), "actions": labels.tolist()}
+    roles = {
+        "action": "action",
+        "reward": "reward",
+        "context": list(rows.contexts.columns),
+        "actions": labels.tolist(),
+    }
     if "row_weight" in rows.extra:
         roles["row_weight"] = "row_weight"
     if world.regime.users is not None:
@@ -116,7 +129,9 @@ def _rearranged(world, rows, rng):
         case "thinned":
             stays = (rows.reward != 0) | (rng.random(n) < KEPT)
             kept = rows.take(np.flatnonzero(stays))
-            return replace(kept, extra={**kept.extra, "row_weight": np.where(kept.reward != 0, 1.0, 1 / KEPT)})
+            return replace(
+                kept, extra={**kept.extra, "row_weight": np.where(kept.reward != 0, 1.0, 1 / KEPT)}
+            )
     return rows.take(rng.permutation(n)) if world.regime.users is not None else rows
 
 
@@ -128,13 +143,22 @@ def _with_propensities(world, rows, table, roles):
     if regime.misreport:
         shares = reported(world, features)
     elif regime.kind == "hidden":
-        shares = np.mean([world.logger(np.column_stack([features[:, :-1], np.full(len(features), u)])) for u in (-1.0, 1.0)], axis=0)
+        shares = np.mean(
+            [
+                world.logger(np.column_stack([features[:, :-1], np.full(len(features), u)]))
+                for u in (-1.0, 1.0)
+            ],
+            axis=0,
+        )
     else:
         shares = rows.true
     if whole:
         columns = _columns(world.n_actions)
         return {**table, **dict(zip(columns, shares.T, strict=True))}, {**roles, "propensity": columns}
-    return {**table, "propensity": shares[np.arange(rows.action.size), rows.action]}, {**roles, "propensity": "propensity"}
+    return {**table, "propensity": shares[np.arange(rows.action.size), rows.action]}, {
+        **roles,
+        "propensity": "propensity",
+    }
 
 
 def _trained(world, rows, seed):
@@ -147,7 +171,9 @@ def _trained(world, rows, seed):
     for action in range(world.n_actions):
         own = rows.action == action
         enough = own.sum() >= 20 and np.unique(rows.reward[own]).size > 1
-        models.append(kind(random_state=seed).fit(rows.contexts.features[own], rows.reward[own]) if enough else None)
+        models.append(
+            kind(random_state=seed).fit(rows.contexts.features[own], rows.reward[own]) if enough else None
+        )
 
     def predicted(model, features):
         if model is None:
@@ -155,6 +181,8 @@ def _trained(world, rows, seed):
         return model.predict_proba(features)[:, 1] if binary else model.predict(features)
 
     def policy(features):
-        return one_hot(np.column_stack([predicted(model, features) for model in models]).argmax(axis=1), world.n_actions)
+        return one_hot(
+            np.column_stack([predicted(model, features) for model in models]).argmax(axis=1), world.n_actions
+        )
 
     return policy

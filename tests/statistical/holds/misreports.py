@@ -1,7 +1,7 @@
 """Eight ways in which logged propensities are wrong; the two sets of designs have other strengths and places.
 
-Each takes the logging policy, the features and the actions taken, and returns the distribution that the log reports, or, for those that
-only make sense for the logged action, probabilities that need not sum to 1.
+Each takes the logging policy, the features and the actions taken, and returns the distribution that the log
+reports, or, for those that only make sense for the logged action, probabilities that need not sum to 1.
 """
 
 import numpy as np
@@ -49,7 +49,10 @@ def covariate_dropped(world, features):
 
 def stale(world, features):
     """The policy before its last update: its scores have moved since."""
-    return _normalised(world.logger(features) * softmax(world.strength("stale") * world.scores("before the update")(features)))
+    return _normalised(
+        world.logger(features)
+        * softmax(world.strength("stale") * world.scores("before the update")(features))
+    )
 
 
 def wrong_region(world, features):

@@ -78,7 +78,11 @@ Shares are in per cent of the logs, or of logs and targets where there are sever
 def written(lines):
     """The page, from one line per regime; where there are both sets of designs, those that tested."""
     tested = [line for line in lines if line.variant == "test"] or lines
-    parts = [INTRO.format(logs=f"{sum(line.logs for line in tested):,}", regimes=len(tested)), "## By regime\n", _table(tested)]
+    parts = [
+        INTRO.format(logs=f"{sum(line.logs for line in tested):,}", regimes=len(tested)),
+        "## By regime\n",
+        _table(tested),
+    ]
     parts += _segments(tested) + _misreports(tested) + _short(tested)
     if failed := sum(line.failed for line in tested):
         parts.append(f"\n**{failed} logs ended in an error and are not in the table.**\n")
@@ -102,10 +106,17 @@ def _table(lines):
 
 
 def _segments(lines):
-    rows = [[line.regime.partition("/")[2], shown(line["segments"], "pct")] for line in lines if not math.isnan(line["segments"])]
+    rows = [
+        [line.regime.partition("/")[2], shown(line["segments"], "pct")]
+        for line in lines
+        if not math.isnan(line["segments"])
+    ]
     if not rows:
         return []
-    said = "\nSimultaneous intervals of the differences in all six segments hold together in so many per cent of the logs:\n"
+    said = (
+        "\nSimultaneous intervals of the differences in all six segments hold together in so many per cent "
+        "of the logs:\n"
+    )
     return ["\n## Segments", said, _markdown(["Regime", "All segments"], rows)]
 
 
@@ -123,8 +134,15 @@ def _misreports(lines):
     ]
     if not rows:
         return []
-    said = "\nError of the recommended estimate over that with the propensities as given, and over that with the true ones:\n"
-    return ["\n## Misreports", said, _markdown(["Regime", "Alarm", "Repaired", "Error / as given", "Error / true"], rows)]
+    said = (
+        "\nError of the recommended estimate over that with the propensities as given, and over that with "
+        "the true ones:\n"
+    )
+    return [
+        "\n## Misreports",
+        said,
+        _markdown(["Regime", "Alarm", "Repaired", "Error / as given", "Error / true"], rows),
+    ]
 
 
 def _short(lines):
@@ -132,8 +150,10 @@ def _short(lines):
     found = [(line.regime, shortfalls(line)) for line in lines]
     items = [f"- {name}: {'; '.join(said)}" for name, said in found if said]
     aims = (
-        "\nAimed for in every regime: intervals cover at least 91 %, or nine of ten uncovered answers are called “do not trust”; at most "
-        "8 % of the answers to be trusted are not covered; errors of at most 1.1 times the best; false alarms between 2 and 8 %; at most "
+        "\nAimed for in every regime: intervals cover at least 91 %, or nine of ten uncovered answers are "
+        "called “do not trust”; at most "
+        "8 % of the answers to be trusted are not covered; errors of at most 1.1 times the best; false "
+        "alarms between 2 and 8 %; at most "
         "6 % of right logs repaired. A hidden confounder is beyond every test.\n"
     )
     return ["\n## Where it falls short", aims, "\n".join(items) or "Nowhere.", ""]

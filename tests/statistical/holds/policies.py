@@ -79,7 +79,9 @@ class Tilted:
 
 @dataclass(frozen=True)
 class Coarse:
-    """A policy whose probabilities are multiples of ``step``, none of them 0: what it says is what it does."""
+    """A policy whose probabilities are multiples of ``step``, none of them 0: what it says is what
+    it does.
+    """
 
     inner: Any
     step: float
@@ -109,17 +111,23 @@ def solved(measure, wanted, low, high, rounds=40):
 
 def tilted_to(share, base, scores, features):
     """The base policy tilted until its effective share of the rows is ``share``."""
-    strength = solved(lambda value: effective_share(Tilted(base, scores, value), base, features), share, 0.0, 20.0)
+    strength = solved(
+        lambda value: effective_share(Tilted(base, scores, value), base, features), share, 0.0, 20.0
+    )
     return Tilted(base, scores, strength)
 
 
 def softmax_reaching(smallest, scores, features):
     """A softmax as sharp as makes one row in a thousand have an action less likely than ``smallest``."""
-    sharpness = solved(lambda value: np.quantile(Softmax(scores, value)(features).min(axis=1), 0.001), smallest, 0.0, 20.0)
+    sharpness = solved(
+        lambda value: np.quantile(Softmax(scores, value)(features).min(axis=1), 0.001), smallest, 0.0, 20.0
+    )
     return Softmax(scores, sharpness)
 
 
 def softmax_against(share, target, scores, features):
     """A softmax as sharp as leaves the target an effective share of the rows of ``share``."""
-    sharpness = solved(lambda value: effective_share(target, Softmax(scores, value), features), share, 0.0, 20.0)
+    sharpness = solved(
+        lambda value: effective_share(target, Softmax(scores, value), features), share, 0.0, 20.0
+    )
     return Softmax(scores, sharpness)

@@ -17,14 +17,18 @@ MOST_TARGETS = 3  # of a log with more, these have records; alarms and printed c
 
 
 def records_of(world, seed, oracle):
-    """Records of one log, one per target; ``oracle`` keeps estimates by true propensities, which regimes of a family share."""
+    """Records of one log, one per target; ``oracle`` keeps estimates by true propensities, which regimes of a
+    family share.
+    """
     started = time.perf_counter()
     log = draw(world, seed)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         read = kwis.read_log(log.table, **log.roles)
         by = "segment" if world.regime.segments else ()
-        with patch("kwis.evaluation.run.paths_of", lambda *_: ()):  # a picture: nothing judged here depends on it
+        with patch(
+            "kwis.evaluation.run.paths_of", lambda *_: ()
+        ):  # a picture: nothing judged here depends on it
             evaluation = kwis.evaluate(read, dict(log.targets), by=by)
         right = _oracle(world, seed, log, oracle) if world.regime.kind == "misreport" else {}
     whole = {
@@ -34,7 +38,9 @@ def records_of(world, seed, oracle):
         "kind": world.regime.kind,
         "n": read.n,
         "targets": len(log.targets),
-        "warnings": sorted({str(one.message)[:160] for one in heard if issubclass(one.category, kwis.KwisWarning)}),
+        "warnings": sorted(
+            {str(one.message)[:160] for one in heard if issubclass(one.category, kwis.KwisWarning)}
+        ),
         "false_claims": false_claims(str(evaluation), log.truth),
         **_propensity(evaluation),
         "reward_min": float(log.table["reward"].min()),
@@ -56,7 +62,14 @@ def alarms_of(world, seed):
     log = draw(world, seed)
     read = kwis.read_log(log.table, **log.roles)
     report = kwis.propensity_report(read, resolve_targets(read, dict(log.targets)))
-    whole = {"regime": world.regime.name, "variant": world.variant, "seed": seed, "kind": world.regime.kind, "n": read.n, "target": "t0"}
+    whole = {
+        "regime": world.regime.name,
+        "variant": world.variant,
+        "seed": seed,
+        "kind": world.regime.kind,
+        "n": read.n,
+        "target": "t0",
+    }
     return [{**whole, **_report(report)}]
 
 
@@ -82,7 +95,11 @@ def _report(report):
 def _propensity(evaluation):
     repair = evaluation.repair
     repaired = repair is not None and not repair.kept
-    return {**_report(evaluation.propensity), "repaired": repaired, "repair_p_value": None if repair is None else repair.p_value}
+    return {
+        **_report(evaluation.propensity),
+        "repaired": repaired,
+        "repair_p_value": None if repair is None else repair.p_value,
+    }
 
 
 def _target(evaluation, name, truth, group):
@@ -111,7 +128,9 @@ def _target(evaluation, name, truth, group):
     logging = next(row for row in evaluation.rows if row.target == LOGGING)
     record |= {"logging.value": logging.estimate.value, "logging.std_error": logging.estimate.std_error}
     record |= _moments("logging", logging.estimate.influence, group)
-    changes = {one.estimator: one for one in evaluation.changes if (one.target, one.baseline) == (name, LOGGING)}
+    changes = {
+        one.estimator: one for one in evaluation.changes if (one.target, one.baseline) == (name, LOGGING)
+    }
     for row in evaluation.rows:
         if row.target == name and row.estimator in ESTIMATORS:
             record |= _estimator(row, changes[row.estimator], logging.estimate.influence, group)
@@ -132,7 +151,10 @@ def _estimator(row, change, logging, group):
         f"{key}.isolation": estimate.isolation,
     }
     if estimate.leverage is not None:
-        record |= {f"{key}.leverage2": float((estimate.leverage**2).sum()), f"{key}.leverage_max": float(estimate.leverage.max())}
+        record |= {
+            f"{key}.leverage2": float((estimate.leverage**2).sum()),
+            f"{key}.leverage_max": float(estimate.leverage.max()),
+        }
     record |= _moments(key, estimate.influence, group)
     if estimate.influence is not None and logging is not None:
         record |= _moments(f"{key}.difference", estimate.influence - logging, group)
@@ -144,11 +166,16 @@ def _moments(key, influence, group):
     if influence is None:
         return {}
     draws = influence if group is None else np.bincount(group, weights=influence)
-    return {f"{key}.draws": int(draws.size), **{f"{key}.if{power}": float((draws**power).sum()) for power in (2, 3, 4)}}
+    return {
+        f"{key}.draws": int(draws.size),
+        **{f"{key}.if{power}": float((draws**power).sum()) for power in (2, 3, 4)},
+    }
 
 
 def _segments(evaluation, name, truth):
-    """Whether all simultaneous intervals of the segments' differences hold, and how many of the single ones do."""
+    """Whether all simultaneous intervals of the segments' differences hold, and how many of the single ones
+    do.
+    """
     if not evaluation.segments:
         return {}
     pairs = [
@@ -159,6 +186,8 @@ def _segments(evaluation, name, truth):
     ]
     return {
         "segments": len(pairs),
-        "segments_together": all(change.simultaneous.low <= true <= change.simultaneous.high for change, true in pairs),
+        "segments_together": all(
+            change.simultaneous.low <= true <= change.simultaneous.high for change, true in pairs
+        ),
         "segments_alone": sum(change.interval.low <= true <= change.interval.high for change, true in pairs),
     }

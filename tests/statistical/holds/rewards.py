@@ -63,5 +63,10 @@ class Revenue:
 
 
 def reward_of(kind, variant):
-    makers = {"binary": Binary, "gaussian": Gaussian, "conversions": lambda: Rare(0.007), "clicks": lambda: Rare(0.08)}
+    makers = {
+        "binary": Binary,
+        "gaussian": Gaussian,
+        "conversions": lambda: Rare(0.007),
+        "clicks": lambda: Rare(0.08),
+    }
     return Revenue(variant) if kind == "revenue" else makers[kind]()

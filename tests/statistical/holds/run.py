@@ -1,4 +1,6 @@
-"""Draw logs, evaluate them, and append what came of each to a file of JSON lines; what is there already is skipped."""
+"""Draw logs, evaluate them, and append what came of each to a file of JSON lines; what is there already is
+skipped.
+"""
 
 import fnmatch
 import json
@@ -21,7 +23,8 @@ def chosen(patterns, largest):
     return [
         regime
         for regime in regimes
-        if regime.n <= largest and (not patterns or any(fnmatch.fnmatch(regime.name, f"*{pattern}*") for pattern in patterns))
+        if regime.n <= largest
+        and (not patterns or any(fnmatch.fnmatch(regime.name, f"*{pattern}*") for pattern in patterns))
     ]
 
 
@@ -47,7 +50,15 @@ def outcome(job):
         return alarms_of(_worlds[key], seed) if alarms else records_of(_worlds[key], seed, _oracle)
     except Exception as trouble:
         said = f"{type(trouble).__name__}: {trouble}"
-        return [{"regime": regime.name, "variant": variant, "seed": seed, "error": said, "traceback": traceback.format_exc()}]
+        return [
+            {
+                "regime": regime.name,
+                "variant": variant,
+                "seed": seed,
+                "error": said,
+                "traceback": traceback.format_exc(),
+            }
+        ]
 
 
 def run(variant, *, patterns=(), logs=200, first=0, out, jobs=1, alarms=False, largest=10**9):
@@ -67,7 +78,9 @@ def run(variant, *, patterns=(), logs=200, first=0, out, jobs=1, alarms=False, l
         if Path(out).stat().st_size and not Path(out).read_bytes().endswith(b"\n"):
             file.write(b"\n")
         for count, (job, records) in enumerate(results(wanted), start=1):
-            file.write("".join(json.dumps(record) + "\n" for record in records).encode())  # all of a log at once
+            file.write(
+                "".join(json.dumps(record) + "\n" for record in records).encode()
+            )  # all of a log at once
             if "error" in records[0]:
                 failed += 1
                 print(f"FAILED {job[0].name}, seed {job[2]}: {records[0]['error']}", flush=True)
@@ -76,7 +89,8 @@ def run(variant, *, patterns=(), logs=200, first=0, out, jobs=1, alarms=False, l
                 shown = spent
                 left = spent / count * (len(wanted) - count)
                 print(
-                    f"{count}/{len(wanted)} {job[0].name}: {spent / 60:.1f} min, about {left / 60:.0f} min left, {failed} failed",
+                    f"{count}/{len(wanted)} {job[0].name}: {spent / 60:.1f} min, about {left / 60:.0f} min "
+                    f"left, {failed} failed",
                     flush=True,
                 )
     return failed

@@ -1,7 +1,7 @@
 """Scores of the actions as functions of the features, of which rewards and policies are made.
 
-The two sets of designs have different functions, not other coefficients of the same: ``tuning`` has straight lines, and lines with steps
-and products; ``test`` has bends that level off, and waves with steps and folds.
+The two sets of designs have different functions, not other coefficients of the same: ``tuning`` has straight
+lines, and lines with steps and products; ``test`` has bends that level off, and waves with steps and folds.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ def _single(rng, features, actions):
 def waves(rng, features, actions):
     slope, gate, ridge = (_single(rng, features, actions) for _ in range(3))
     phase, threshold = rng.uniform(0, 2 * np.pi, size=actions), rng.uniform(-0.6, 0.6, size=actions)
-    return lambda x: np.sin(1.3 * (x @ slope) + phase) + 0.7 * (x @ gate > threshold) + 0.4 * np.abs(x @ ridge)
+    return lambda x: (
+        np.sin(1.3 * (x @ slope) + phase) + 0.7 * (x @ gate > threshold) + 0.4 * np.abs(x @ ridge)
+    )
 
 
 FORMS = {"tuning": {"smooth": lines, "rugged": steps}, "test": {"smooth": bends, "rugged": waves}}
@@ -47,7 +49,9 @@ FORMS = {"tuning": {"smooth": lines, "rugged": steps}, "test": {"smooth": bends,
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One score per action, each of mean 0 and standard deviation 1 over the contexts; ``level`` lifts actions apart."""
+    """One score per action, each of mean 0 and standard deviation 1 over the contexts; ``level`` lifts
+    actions apart.
+    """
 
     raw: Any
     mean: np.ndarray
@@ -62,7 +66,9 @@ def standardised(raw, reference, level=0.0):
     """The raw function brought to mean 0 and standard deviation 1 over the reference contexts."""
     values = raw(reference)
     spread = values.std(axis=0)
-    return Scores(raw, values.mean(axis=0), np.where(spread > 0, spread, 1.0), np.broadcast_to(level, values.shape[1:]))
+    return Scores(
+        raw, values.mean(axis=0), np.where(spread > 0, spread, 1.0), np.broadcast_to(level, values.shape[1:])
+    )
 
 
 def blend(parts):

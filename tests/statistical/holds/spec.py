@@ -1,4 +1,6 @@
-"""What a regime is: a few words each for the log, its logging policy, its targets and what is wrong with it, if anything."""
+"""What a regime is: a few words each for the log, its logging policy, its targets and what is wrong with it,
+if anything.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,7 +52,8 @@ class CoarseLogger:
 
 @dataclass(frozen=True)
 class TailLogger:
-    """The first action's propensity falls off exponentially along a context that has no end: weights with a Pareto tail.
+    """The first action's propensity falls off exponentially along a context that has no end: weights with a
+    Pareto tail.
 
     Their tail index is ``1 / (1 + 1 / rate)``.
     """
@@ -67,7 +70,9 @@ class TiltedTarget:
 
 @dataclass(frozen=True)
 class SoftmaxTarget:
-    """``near`` is how much it has of the logging policy's scores; ``step`` rounds it to multiples, if it is not 0."""
+    """``near`` is how much it has of the logging policy's scores; ``step`` rounds it to multiples, if it is
+    not 0.
+    """
 
     sharpness: float
     near: float = 0.0
@@ -94,7 +99,9 @@ class TrainedTarget:
 
 @dataclass(frozen=True)
 class Users:
-    """Groups of rows with one context and one draw of the action; ``mood`` moves all the rewards of a user up or down."""
+    """Groups of rows with one context and one draw of the action; ``mood`` moves all the rewards of a user up
+    or down.
+    """
 
     count: int
     rows: int
@@ -109,7 +116,8 @@ class Regime:
     Attributes
     ----------
     kind
-        ``right``, ``misreport``, ``missing``, ``hidden`` or ``trained``: what is known or wrong about propensities and targets.
+        ``right``, ``misreport``, ``missing``, ``hidden`` or ``trained``: what is known or wrong about
+        propensities and targets.
     family
         Regimes of one family share their world and their draws; by default the name.
     effect

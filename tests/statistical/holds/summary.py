@@ -79,9 +79,15 @@ def _answers(good, logs):
         "trust": _share(v == "trust" for v in verdicts),
         "care": _share(v == "with care" for v in verdicts),
         "no trust": _share(v == "do not trust" for v in verdicts),
-        "trust wrong value": _share(not pair[0] for pair, v in zip(held, verdicts, strict=True) if v == "trust"),
-        "trust wrong difference": _share(not pair[1] for pair, v in zip(held, verdicts, strict=True) if v == "trust"),
-        "uncovered distrusted": _share(v == "do not trust" for ok, v in zip(both, verdicts, strict=True) if not ok),
+        "trust wrong value": _share(
+            not pair[0] for pair, v in zip(held, verdicts, strict=True) if v == "trust"
+        ),
+        "trust wrong difference": _share(
+            not pair[1] for pair, v in zip(held, verdicts, strict=True) if v == "trust"
+        ),
+        "uncovered distrusted": _share(
+            v == "do not trust" for ok, v in zip(both, verdicts, strict=True) if not ok
+        ),
         "k>0.7": _share((one["pareto_k"] or 0) > 0.7 for one in good),
         "k>1": _share((one["pareto_k"] or 0) > 1 for one in good),
         "false claims": _share(bool(one["false_claims"]) for one in logs),
@@ -90,7 +96,10 @@ def _answers(good, logs):
     }
     for name in ESTIMATORS:
         known = [covers(one, name) for one in good if f"{name}.low" in one]
-        shares |= {f"{name} value": _share(p[0] for p in known), f"{name} difference": _share(p[1] for p in known)}
+        shares |= {
+            f"{name} value": _share(p[0] for p in known),
+            f"{name} difference": _share(p[1] for p in known),
+        }
     if "segments_together" in good[0]:
         shares["segments"] = _share(one["segments_together"] for one in good)
     return shares
@@ -102,13 +111,17 @@ def _rmse(pairs):
 
 
 def _errors(good):
-    """Root mean squared errors, of each target by itself and then averaged in proportion, as targets differ in scale."""
+    """Root mean squared errors, of each target by itself and then averaged in proportion, as targets differ
+    in scale.
+    """
     ratios = {"ratio": [], "repair": [], "oracle": [], "rmse": [], "bias": []}
     for target in dict.fromkeys(one["target"] for one in good):
         own = [one for one in good if one["target"] == target]
         recommended = _rmse((one["value"], one["truth"]) for one in own)
         each = [_rmse((one.get(f"{name}.value"), one["truth"]) for one in own) for name in ESTIMATORS]
-        given = _rmse((one["value"] if one["as_given"] is None else one["as_given"], one["truth"]) for one in own)
+        given = _rmse(
+            (one["value"] if one["as_given"] is None else one["as_given"], one["truth"]) for one in own
+        )
         oracle = _rmse((one["oracle"], one["truth"]) for one in own)
         ratios["ratio"].append(recommended / np.nanmin(each))
         ratios["repair"].append(recommended / given)
@@ -159,13 +172,22 @@ def table(lines, baseline=()):
             out.append(_row(old, f"{'   before':{width}s}{'':>8s}"))
     out += _shortfalls(lines, before)
     failed = sum(line.failed for line in lines)
-    out.append(f"{failed} LOGS FAILED: " + ", ".join(line.regime for line in lines if line.failed) if failed else "no log failed")
+    out.append(
+        f"{failed} LOGS FAILED: " + ", ".join(line.regime for line in lines if line.failed)
+        if failed
+        else "no log failed"
+    )
     return "\n".join(out)
 
 
 def _shortfalls(lines, before):
     found = [(line, shortfalls(line, before.get((line.regime, line.variant)))) for line in lines]
-    return ["", "Falling short of the aims:", *(f"  {line.regime} ({line.variant}): {'; '.join(said)}" for line, said in found if said), ""]
+    return [
+        "",
+        "Falling short of the aims:",
+        *(f"  {line.regime} ({line.variant}): {'; '.join(said)}" for line, said in found if said),
+        "",
+    ]
 
 
 def _row(line, start):
@@ -178,9 +200,15 @@ def estimators_table(lines):
     width = max([len(line.regime) for line in lines], default=10) + 2
     out = [
         f"{'regime':{width}s}{'set':>8s}"
-        + "".join(f"{name.replace('normalised-kernel', 'nk').replace('doubly-robust', 'dr'):>16s}" for name in ESTIMATORS)
+        + "".join(
+            f"{name.replace('normalised-kernel', 'nk').replace('doubly-robust', 'dr'):>16s}"
+            for name in ESTIMATORS
+        )
     ]
     for line in lines:
-        cells = (f"{shown(line[f'{name} value'], 'pct')} / {shown(line[f'{name} difference'], 'pct')}" for name in ESTIMATORS)
+        cells = (
+            f"{shown(line[f'{name} value'], 'pct')} / {shown(line[f'{name} difference'], 'pct')}"
+            for name in ESTIMATORS
+        )
         out.append(f"{line.regime:{width}s}{line.variant:>8s}" + "".join(f"{cell:>16s}" for cell in cells))
     return "\n".join(out)

@@ -1,4 +1,6 @@
-"""A regime made real: functions drawn from its names, logs drawn from them, and the truth about its policies."""
+"""A regime made real: functions drawn from its names, logs drawn from them, and the truth about its
+policies.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +15,8 @@ from tests.statistical.holds.rewards import reward_of
 from tests.statistical.holds.scores import FORMS, blend, standardised
 
 REFERENCE = 20_000  # contexts by which functions are scaled and policies calibrated
-TRUTH = 400_000  # contexts that the truth is the mean over: its error is far below the standard error of any estimate
+# contexts that the truth is the mean over: its error is far below the standard error of any estimate
+TRUTH = 400_000
 BLOCK = 20_000
 
 
@@ -74,7 +77,9 @@ class World:
         form = self.regime.surface
         common, own = self.scores("common", form, actions=1), self.scores("reward", form)
         effect = self.regime.effect
-        return lambda features: 0.6 * common(features) + 0.8 * effect * own(features) + self._confounder(features)
+        return lambda features: (
+            0.6 * common(features) + 0.8 * effect * own(features) + self._confounder(features)
+        )
 
     def _confounder(self, features):
         return 0.9 * features[:, -1:] if self.regime.kind == "hidden" else 0.0
@@ -89,7 +94,9 @@ class World:
         if self.regime.confounded:
             return blend([(0.7, self.scores("reward", self.regime.surface)), (0.7, own)])
         if self.regime.kind == "hidden":
-            tastes = self.stream("tastes").choice([-1.0, 1.0], size=self.n_actions) * np.linspace(0.6, 1.2, self.n_actions)
+            tastes = self.stream("tastes").choice([-1.0, 1.0], size=self.n_actions) * np.linspace(
+                0.6, 1.2, self.n_actions
+            )
             return lambda features: own(features) + features[:, -1:] * tastes
         return own
 
@@ -109,12 +116,19 @@ class World:
             case spec.UniformLogger():
                 return policies.Uniform(self.n_actions)
             case spec.RulesLogger():
-                rules = (policies.EpsilonGreedy(scores, 0.0), policies.EpsilonGreedy(self.scores("second rule"), 0.0))
-                return policies.Mixture(tuple(zip(given.shares, (*rules, policies.Uniform(self.n_actions)), strict=True)))
+                rules = (
+                    policies.EpsilonGreedy(scores, 0.0),
+                    policies.EpsilonGreedy(self.scores("second rule"), 0.0),
+                )
+                return policies.Mixture(
+                    tuple(zip(given.shares, (*rules, policies.Uniform(self.n_actions)), strict=True))
+                )
             case spec.CoarseLogger():
                 return policies.Coarse(policies.Softmax(scores, given.sharpness), given.step)
             case spec.TailLogger():
-                return policies.Softmax(lambda x: 0.4 * scores(x) - given.rate * x[:, :1] * (np.arange(self.n_actions) == 0), 1.0)
+                return policies.Softmax(
+                    lambda x: 0.4 * scores(x) - given.rate * x[:, :1] * (np.arange(self.n_actions) == 0), 1.0
+                )
         raise ValueError(f"no such logger: {given}")
 
     def _target(self, index):
@@ -155,18 +169,31 @@ class World:
     def truth_of(self, targets, contexts):
         """The values of policies: means over many contexts, the same for all policies, of the mean reward."""
         rng = self.stream("truth")
-        blocks = [self._block(targets, rng, min(BLOCK, contexts - start)) for start in range(0, contexts, BLOCK)]
+        blocks = [
+            self._block(targets, rng, min(BLOCK, contexts - start)) for start in range(0, contexts, BLOCK)
+        ]
         values = np.vstack([values for values, _ in blocks])
         logging, *others = values.mean(axis=0)
         segments = {}
         if self.regime.segments:
             labels = np.concatenate([labels for _, labels in blocks])
             for name, column in zip(targets, (values[:, 1:] - values[:, :1]).T, strict=True):
-                segments[name] = {str(label): float(column[labels == label].mean()) for label in np.unique(labels)}
-        return Truth(float(logging), {name: float(value) for name, value in zip(targets, others, strict=True)}, segments)
+                segments[name] = {
+                    str(label): float(column[labels == label].mean()) for label in np.unique(labels)
+                }
+        return Truth(
+            float(logging),
+            {name: float(value) for name, value in zip(targets, others, strict=True)},
+            segments,
+        )
 
     def _block(self, targets, rng, n):
         drawn = self.contexts(rng, n)
         means = self.means(drawn.features)
-        shares = [self.logger(drawn.features), *(self.probabilities(policy, drawn.features) for policy in targets.values())]
-        return np.column_stack([(share * means).sum(axis=1) for share in shares]), drawn.columns.get("segment")
+        shares = [
+            self.logger(drawn.features),
+            *(self.probabilities(policy, drawn.features) for policy in targets.values()),
+        ]
+        return np.column_stack([(share * means).sum(axis=1) for share in shares]), drawn.columns.get(
+            "segment"
+        )

@@ -1,12 +1,14 @@
 """Kernel-WIS averaged over its bandwidth, with shares that minimise a PAC-Bayes bound.
 
-Cross-validation takes the one bandwidth whose kernel mean predicts held-out weights best, however narrowly it wins. Here every bandwidth
-of a grid has a share ``rho``, and the estimate is the average. Shares follow the held-out squared errors ``r``, ``rho ~ exp(-gamma r)``,
-and ``gamma`` minimises the empirical Bernstein bound of Tolstikhin and Seldin (2013) on the error expected under ``rho``, whose price is
-the divergence of ``rho`` from equal shares. Errors are taken to be bounded by the largest one seen.
+Cross-validation takes the one bandwidth whose kernel mean predicts held-out weights best, however narrowly it
+wins. Here every bandwidth of a grid has a share ``rho``, and the estimate is the average. Shares follow the
+held-out squared errors ``r``, ``rho ~ exp(-gamma r)``, and ``gamma`` minimises the empirical Bernstein bound
+of Tolstikhin and Seldin (2013) on the error expected under ``rho``, whose price is the divergence of ``rho``
+from equal shares. Errors are taken to be bounded by the largest one seen.
 
-On the suite it does as well as cross-validation with right propensities, and a little better on average with wrong ones, on four datasets
-better and on four worse. Repair does far more for these, and a bandwidth can be named and shown: the library does not offer the average.
+On the suite it does as well as cross-validation with right propensities, and a little better on average with
+wrong ones, on four datasets better and on four worse. Repair does far more for these, and a bandwidth can be
+named and shown: the library does not offer the average.
 """
 
 from __future__ import annotations
@@ -35,10 +37,14 @@ def averaged(laboratory: Laboratory, cell: Cell, pairs: Pairs) -> dict[str, Test
     experiment = laboratory.experiment(cell)
     bandwidths = np.append(usual_grid(experiment.context), np.inf)
     path = estimate_path(experiment.weight, experiment.reward, bandwidths, pairs.sums)
-    errors = held_out_errors(experiment.train_context, experiment.train_weight, laboratory.fold_labels, path.bandwidths)
+    errors = held_out_errors(
+        experiment.train_context, experiment.train_weight, laboratory.fold_labels, path.bandwidths
+    )
     share = shares(errors)
     variance = np.einsum("g,h,ght->t", share, share, path.covariance)
-    return {AVERAGED: TestSetEstimates(value=share @ path.value, std_error=np.sqrt(np.maximum(variance, 0.0)))}
+    return {
+        AVERAGED: TestSetEstimates(value=share @ path.value, std_error=np.sqrt(np.maximum(variance, 0.0)))
+    }
 
 
 def held_out_errors(context: Floats, weight: Floats, folds: Ints, bandwidths: Floats) -> Floats:
@@ -48,7 +54,11 @@ def held_out_errors(context: Floats, weight: Floats, folds: Ints, bandwidths: Fl
         out, rest = folds == fold, folds != fold
         for g, h in enumerate(bandwidths):
             flat = np.isinf(h)
-            predicted[g, out] = weight[rest].mean() if flat else kernel_means(context[out], context[rest], h, RBF, (), weight[rest])
+            predicted[g, out] = (
+                weight[rest].mean()
+                if flat
+                else kernel_means(context[out], context[rest], h, RBF, (), weight[rest])
+            )
     return np.square(predicted - weight)
 
 
@@ -67,7 +77,9 @@ def bound(rho: Floats, errors: Floats) -> float:
     n = errors.shape[1]
     mean, variance = float(rho @ errors.mean(axis=1)), float(rho @ errors.var(axis=1, ddof=1))
     divergence = float(np.sum(rho * np.log(np.where(rho > 0, rho, 1.0) * rho.size)))
-    tried = math.log(0.5 * math.sqrt(n) + 1) / math.log(_STEP) + 1  # constants that the bound is optimised over
+    tried = (
+        math.log(0.5 * math.sqrt(n) + 1) / math.log(_STEP) + 1
+    )  # constants that the bound is optimised over
     price = divergence + math.log(2 * tried / _CONFIDENCE)
     wide = math.sqrt((math.e - 2) * variance * price / n)
     return mean + (1 + _STEP) * wide + 2 * _STEP * price / n

@@ -10,7 +10,17 @@ from kwis_paper.beyond.columns import AVERAGED, BEST, CRITERIA, KERNEL_COLUMNS
 from kwis_paper.beyond.intervals import SHOWN
 from kwis_paper.beyond.kernels import KERNEL_ROWS
 from kwis_paper.beyond.naming import called, table_of
-from kwis_paper.beyond.summary import coverage, datasets_of, error, finished, gap, picks, regret, settings_of, with_all
+from kwis_paper.beyond.summary import (
+    coverage,
+    datasets_of,
+    error,
+    finished,
+    gap,
+    picks,
+    regret,
+    settings_of,
+    with_all,
+)
 from kwis_paper.records import CellFacts
 from kwis_paper.results import Results
 from kwis_paper.store import LEVELS
@@ -37,7 +47,8 @@ def interval_table(results: Results) -> Table:
     return table_of(
         "intervals",
         "Coverage and width of intervals",
-        "Share of test sets whose interval covers the expected truth, by level, and mean width at 95 %. Intervals from the influence "
+        "Share of test sets whose interval covers the expected truth, by level, and mean width at 95 %. "
+        "Intervals from the influence "
         "function alone leave out the error of a repair; those by Student have it.",
         ("Setting", "Estimator", "Interval", "N", *(f"{level:.0%}" for level in LEVELS), "Width at 95 %"),
         lines,
@@ -52,7 +63,8 @@ def regret_table(results: Results) -> Table:
     return table_of(
         "regret",
         "What was recommended",
-        "Error of the pipeline recommended, by the standard errors on each test set and by whether its rows have neighbours, and of the "
+        "Error of the pipeline recommended, by the standard errors on each test set and by whether its rows "
+        "have neighbours, and of the "
         "single one that is best in hindsight over the same experiments.",
         ("Setting", "N", "Recommended", "Best single", "Which", "Regret", "Picked most often"),
         lines,
@@ -61,7 +73,9 @@ def regret_table(results: Results) -> Table:
 
 def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Line:
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{called(one)} {count / sum(chosen.values()):.0%}" for one, count in list(chosen.items())[:3])
+    often = ", ".join(
+        f"{called(one)} {count / sum(chosen.values()):.0%}" for one, count in list(chosen.items())[:3]
+    )
     entries = (
         text(name),
         whole(found.n),
@@ -76,7 +90,11 @@ def _regret_line(results: Results, name: str, cells: Sequence[CellFacts]) -> Lin
 
 def bandwidth_table(results: Results) -> Table:
     """Normalised Kernel-WIS by how its bandwidth was chosen."""
-    shared, shrunk, best = "normalised-kernel-wis", "normalised-kernel-wis-shrunk", f"normalised-kernel-wis-{BEST}"
+    shared, shrunk, best = (
+        "normalised-kernel-wis",
+        "normalised-kernel-wis-shrunk",
+        f"normalised-kernel-wis-{BEST}",
+    )
     names = (shared, *(f"{shared}-{rule}" for rule in CRITERIA), AVERAGED, best, shrunk)
     lines = []
     for setting in settings_of(results, shrunk):
@@ -96,9 +114,12 @@ def bandwidth_table(results: Results) -> Table:
     return table_of(
         "bandwidths",
         "Bandwidth criteria and the shrunk per-feature bandwidth",
-        "Error of normalised Kernel-WIS with the shared bandwidth of cross-validation, of each criterion tied to the estimate, averaged "
-        "over bandwidths by a PAC-Bayes bound, and with one bandwidth per feature shrunk towards the shared one; then shrunk minus shared, "
-        "paired, with its standard error. The best bandwidth in hindsight, which needs the truth, shows what there is to win.",
+        "Error of normalised Kernel-WIS with the shared bandwidth of cross-validation, of each criterion "
+        "tied to the estimate, averaged "
+        "over bandwidths by a PAC-Bayes bound, and with one bandwidth per feature shrunk towards the shared "
+        "one; then shrunk minus shared, "
+        "paired, with its standard error. The best bandwidth in hindsight, which needs the truth, shows what "
+        "there is to win.",
         (
             "Setting",
             "Dataset",
@@ -121,12 +142,17 @@ def kernel_table(results: Results) -> Table:
     lines = []
     for dataset in datasets_of(cells):
         part = [facts for facts in cells if facts.dataset == dataset]
-        entries = (text(dataset), whole(len(part)), *(number(error(results, name, part)) for name in KERNEL_COLUMNS))
+        entries = (
+            text(dataset),
+            whole(len(part)),
+            *(number(error(results, name, part)) for name in KERNEL_COLUMNS),
+        )
         lines.append(Line(entries=entries, dataset=dataset, setting="kernels"))
     return table_of(
         "kernels",
         "Kernels",
-        f"Error of Kernel-WIS and of its normalised form with every kernel, each with a bandwidth cross-validated on {KERNEL_ROWS:,} "
+        f"Error of Kernel-WIS and of its normalised form with every kernel, each with a bandwidth "
+        f"cross-validated on {KERNEL_ROWS:,} "
         "of the training rows where there are more.",
         ("Dataset", "N", *(form for _ in KERNELS for form in ("Kernel-WIS", "Normalised"))),
         lines,

@@ -1,7 +1,8 @@
 """Names of the pipelines, by the part of the run that computes them.
 
-A name says how the propensities were treated, then the estimator: ``repaired-wis`` is WIS with repaired propensities, ``oracle-wis``
-WIS with those of the policy that logged, no prefix means the propensities as given.
+A name says how the propensities were treated, then the estimator: ``repaired-wis`` is WIS with repaired
+propensities, ``oracle-wis`` WIS with those of the policy that logged, no prefix means the propensities as
+given.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ MODELLED = ("doubly-robust", "doubly-robust-wis", "doubly-robust-normalised-kern
 WEIGHTED = ("wis", "kernel-wis", "normalised-kernel-wis")
 WITH_ORACLE = ("wis", "doubly-robust-wis")
 LOGGED = "logged"
-REPAIRS: dict[str, tuple[str, ...]] = {"scale": ("scale",), "actions": ("actions",), "context": ("context",), LOGGED: ()}
-"""Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is known."""
+REPAIRS: dict[str, tuple[str, ...]] = {
+    "scale": ("scale",),
+    "actions": ("actions",),
+    "context": ("context",),
+    LOGGED: (),
+}
+"""Parts of the repair alone; ``logged`` is the whole of it where only the logged action's propensity is
+known.
+"""
 CRITERIA = ("slope", "plug-in")
 """By which :mod:`kwis_paper.beyond.criteria` chooses a bandwidth."""
 
@@ -32,7 +40,10 @@ MAIN_COLUMNS = (
 ABLATION_COLUMNS = tuple(f"{name}-only-wis" for name in REPAIRS)
 BEST = "best"
 """The bandwidth that is best in hindsight, known only with the truth: what there is to win."""
-BANDWIDTH_COLUMNS = ("kernel-wis-shrunk", *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")))
+BANDWIDTH_COLUMNS = (
+    "kernel-wis-shrunk",
+    *(f"normalised-kernel-wis-{rule}" for rule in (*CRITERIA, BEST, "shrunk")),
+)
 AVERAGED = "normalised-kernel-wis-averaged"
 """Averaged over the bandwidth, by a PAC-Bayes bound."""
 BOUND_COLUMNS = (f"{REPAIRED}vis",)
@@ -46,7 +57,8 @@ class Part:
     Attributes
     ----------
     pairs, cells
-        Take so many pairs of logging and behaviour policy with all their cells, or about so many cells of any pair; 0 for all.
+        Take so many pairs of logging and behaviour policy with all their cells, or about so many cells of any
+        pair; 0 for all.
     """
 
     name: str
@@ -59,7 +71,11 @@ class Part:
 PARTS = {
     part.name: part
     for part in (
-        Part(name="main", columns=MAIN_COLUMNS, settings=("oracle", "non-oracle", "learnt-oracle", "learnt-non-oracle", *FURTHER[:-1])),
+        Part(
+            name="main",
+            columns=MAIN_COLUMNS,
+            settings=("oracle", "non-oracle", "learnt-oracle", "learnt-non-oracle", *FURTHER[:-1]),
+        ),
         Part(name="ablation", columns=ABLATION_COLUMNS, settings=("non-oracle", *MISREPORTS), pairs=8),
         Part(name="bandwidths", columns=BANDWIDTH_COLUMNS, settings=("oracle", "non-oracle"), cells=16),
         Part(name="averages", columns=(AVERAGED,), settings=("oracle", "non-oracle"), cells=16),

@@ -1,13 +1,15 @@
 """Criteria that choose the bandwidth for the sake of the estimate, not of the weights.
 
-The paper's cross-validation asks how well held-out weights are predicted. Here Kernel-WIS is followed along the bandwidth, from WIS
-inwards, with the covariances of its errors from the influence function, and one of two rules is applied:
+The paper's cross-validation asks how well held-out weights are predicted. Here Kernel-WIS is followed along
+the bandwidth, from WIS inwards, with the covariances of its errors from the influence function, and one of
+two rules is applied:
 
-- ``slope`` (Lepski's method, as in Su et al. 2020): narrower bandwidths trade variance for bias, so go in from WIS as long as the estimate
-  stays within one standard error, of the difference, of every wider one, and its own standard error does not grow;
-- ``plug-in``: smallest sum of variance and squared bias, the latter taken to be the squared difference to an anchor, the estimate at
-  the bandwidth of the cross-validation. The chance in that difference counts as bias too, which keeps the choice near the anchor unless
-  variance is to be saved.
+- ``slope`` (Lepski's method, as in Su et al. 2020): narrower bandwidths trade variance for bias, so go in
+  from WIS as long as the estimate stays within one standard error, of the difference, of every wider one, and
+  its own standard error does not grow;
+- ``plug-in``: smallest sum of variance and squared bias, the latter taken to be the squared difference to an
+  anchor, the estimate at the bandwidth of the cross-validation. The chance in that difference counts as bias
+  too, which keeps the choice near the anchor unless variance is to be saved.
 
 Neither does better than cross-validation on the suite, so the library does not offer them.
 """
@@ -65,20 +67,29 @@ def estimate_path(
     mass: Floats | None = None,
     group: Ints | None = None,
 ) -> EstimatePath:
-    """Path of Kernel-WIS for weights and rewards (n, T); ``sums_at`` gives the kernel sums at a bandwidth. Memory ``G n T``."""
+    """Path of Kernel-WIS for weights and rewards (n, T); ``sums_at`` gives the kernel sums at a bandwidth.
+    Memory ``G n T``.
+    """
     order = np.argsort(bandwidths)[::-1]
     widest_first = np.asarray(bandwidths, dtype=np.float64)[order]
     w = np.stack([balanced(column, float(weight.shape[0])) for column in weight.T], axis=1)
     c = np.ones((weight.shape[0], 1)) if mass is None else mass[:, None] / mass.mean()
-    found = [_estimate(w, reward, c, whole_sums if np.isinf(h) else sums_at(float(h)), normalised) for h in widest_first]
+    found = [
+        _estimate(w, reward, c, whole_sums if np.isinf(h) else sums_at(float(h)), normalised)
+        for h in widest_first
+    ]
     draws = np.stack([draw_sums(influence, group) for _, influence in found])
     count, n = draws.shape[1], weight.shape[0]
     covariance = np.einsum("gnt,hnt->ght", draws, draws, optimize=True) * (count / max(count - 1, 1) / n**2)
     return EstimatePath(widest_first, np.stack([value for value, _ in found]), covariance)
 
 
-def _estimate(w: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised: bool) -> tuple[Floats, Floats]:
-    """Values (T,) and influence (n, T); the formulas of :mod:`kwis.estimators.neighbourhood` for many weights at once."""
+def _estimate(
+    w: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised: bool
+) -> tuple[Floats, Floats]:
+    """Values (T,) and influence (n, T); the formulas of :mod:`kwis.estimators.neighbourhood` for many weights
+    at once.
+    """
     sets = w.shape[1]
     around = sums(np.concatenate([c, c * w], axis=1))
     near, near_weight = around[:, :1], np.broadcast_to(around[:, 1:], w.shape)
@@ -92,7 +103,9 @@ def _estimate(w: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised:
 
 
 def slope(path: EstimatePath) -> Ints:
-    """Index (T,) of the narrowest bandwidth that agrees with all wider ones within a standard error of their difference."""
+    """Index (T,) of the narrowest bandwidth that agrees with all wider ones within a standard error of their
+    difference.
+    """
     variance = path.variance
     chosen = np.zeros(path.value.shape[1], dtype=np.int64)
     going = np.ones(chosen.size, dtype=bool)
@@ -105,7 +118,9 @@ def slope(path: EstimatePath) -> Ints:
 
 
 def plug_in(path: EstimatePath, anchor: Ints | int = 0) -> Ints:
-    """Index (T,) of the smallest estimated squared error, with the estimate of index ``anchor`` as the one without bias."""
+    """Index (T,) of the smallest estimated squared error, with the estimate of index ``anchor`` as the one
+    without bias.
+    """
     return np.argmin(squared_error(path, anchor), axis=0)
 
 
@@ -131,9 +146,11 @@ def choose_bandwidth(
     criterion
         ``"slope"`` or ``"plug-in"``, as above.
     grid
-        Bandwidths to choose from, infinity is always added; by default up to three octaves around the typical distance.
+        Bandwidths to choose from, infinity is always added; by default up to three octaves around the typical
+        distance.
     anchor
-        The bandwidth that the plug-in takes to be free of bias; None: selected by cross-validation of the weights.
+        The bandwidth that the plug-in takes to be free of bias; None: selected by cross-validation of the
+        weights.
 
     Returns
     -------
@@ -164,8 +181,12 @@ def usual_grid(contexts: Floats, categorical: Iterable[int] = ()) -> Floats:
 
 
 def choices(path: EstimatePath, criterion: str, anchors: Floats) -> tuple[BandwidthChoice, ...]:
-    """What a criterion chooses on a path; ``anchors`` (T,) are bandwidths of the path that the plug-in compares with."""
-    places = np.array([int(np.argmax(path.bandwidths == h)) for h in anchors]) if criterion == "plug-in" else 0
+    """What a criterion chooses on a path; ``anchors`` (T,) are bandwidths of the path that the plug-in
+    compares with.
+    """
+    places = (
+        np.array([int(np.argmax(path.bandwidths == h)) for h in anchors]) if criterion == "plug-in" else 0
+    )
     errors = squared_error(path, places) if criterion == "plug-in" else path.variance
     picked = plug_in(path, places) if criterion == "plug-in" else slope(path)
     return tuple(

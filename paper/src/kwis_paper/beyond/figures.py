@@ -1,4 +1,6 @@
-"""Figures of the pipelines: error against the degree of misspecification, its divergence, and the smoothness of the policies."""
+"""Figures of the pipelines: error against the degree of misspecification, its divergence, and the smoothness
+of the policies.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from kwis_paper.records import CellFacts
 from kwis_paper.results import Results
 
 _FAMILIES = {
-    "of the paper": ("logged-mean", "vis", "truncated-vis", "state-wis", "wis", "kernel-wis", RECOMMENDED, "oracle-wis"),
+    "of the paper": (
+        "logged-mean",
+        "vis",
+        "truncated-vis",
+        "state-wis",
+        "wis",
+        "kernel-wis",
+        RECOMMENDED,
+        "oracle-wis",
+    ),
     "with repaired propensities": (
         "wis",
         "normalised-kernel-wis",
@@ -60,7 +71,11 @@ def further_figures(results: Results) -> list[Figure]:
 
 def all_figures(results: Results) -> list[Figure]:
     """All figures, in the order of the page."""
-    return [*(_degrees(results, how) for how in MISREPORTS), _against_misfit(results), _against_smoothness(results)]
+    return [
+        *(_degrees(results, how) for how in MISREPORTS),
+        _against_misfit(results),
+        _against_smoothness(results),
+    ]
 
 
 def _degrees(results: Results, how: str) -> Figure:
@@ -83,22 +98,31 @@ def _against_misfit(results: Results) -> Figure:
         cells,
         "misfit",
         "Error against divergence, all settings",
-        "Mean absolute error by how far the given propensities are from those that logged (mean Kullback–Leibler divergence in nats), "
-        "experiments of all settings in groups of equal size; those without any divergence are a group of their own.",
+        "Mean absolute error by how far the given propensities are from those that logged (mean "
+        "Kullback–Leibler divergence in nats), "
+        "experiments of all settings in groups of equal size; those without any divergence are a group of "
+        "their own.",
         "divergence of the given propensities (square root, nats)",
         np.sqrt,
     )
 
 
 def _against_smoothness(results: Results) -> Figure:
-    cells = [facts for setting in settings_of(results) for facts in finished(results, setting) if setting != "oracle"]
+    cells = [
+        facts
+        for setting in settings_of(results)
+        for facts in finished(results, setting)
+        if setting != "oracle"
+    ]
     return _by_measure(
         results,
         cells,
         "smoothness",
         "Error against smoothness of the policies, all but the oracle suite",
-        "The paper supposes that Kernel-WIS does better the smoother the policies are. Mean absolute error by the smoothness of the "
-        "rougher of evaluation and behaviour policy: one minus the mean total variation between a row and its nearest neighbour; "
+        "The paper supposes that Kernel-WIS does better the smoother the policies are. Mean absolute error "
+        "by the smoothness of the "
+        "rougher of evaluation and behaviour policy: one minus the mean total variation between a row and "
+        "its nearest neighbour; "
         "experiments in groups of equal size.",
         "smoothness (1: never changes)",
         np.asarray,
@@ -115,11 +139,19 @@ def _by_measure(
     scale: Callable[[Floats], Floats],
 ) -> Figure:
     groups = equal_groups(scale(np.maximum(measured(results, name, cells), 0.0)), cells) if cells else []
-    return _figure(f"{name}-all", title, caption, [_panel(results, groups, family, axis) for family in _FAMILIES] if groups else [], "")
+    return _figure(
+        f"{name}-all",
+        title,
+        caption,
+        [_panel(results, groups, family, axis) for family in _FAMILIES] if groups else [],
+        "",
+    )
 
 
 def equal_groups(values: Floats, cells: Sequence[CellFacts]) -> list[tuple[float, list[CellFacts]]]:
-    """Cells in groups of about equal size by value, each with its mean value; what rounds to zero is a group of its own."""
+    """Cells in groups of about equal size by value, each with its mean value; what rounds to zero is a group
+    of its own.
+    """
     none = values < 1e-6
     made = [(0.0, none)] if none.any() else []
     rest = np.flatnonzero(~none & np.isfinite(values))
@@ -128,12 +160,20 @@ def equal_groups(values: Floats, cells: Sequence[CellFacts]) -> list[tuple[float
             mask = np.zeros(values.size, dtype=bool)
             mask[part] = True
             made.append((float(values[part].mean()), mask))
-    return [(where, [facts for facts, chosen in zip(cells, mask, strict=True) if chosen]) for where, mask in made]
+    return [
+        (where, [facts for facts, chosen in zip(cells, mask, strict=True) if chosen]) for where, mask in made
+    ]
 
 
-def _panel(results: Results, groups: Sequence[tuple[float, list[CellFacts]]], family: str, axis: str) -> Lines:
+def _panel(
+    results: Results, groups: Sequence[tuple[float, list[CellFacts]]], family: str, axis: str
+) -> Lines:
     traces = tuple(
-        Trace(name=_LABELS[name], look=place, points=tuple((where, error(results, name, cells)) for where, cells in groups))
+        Trace(
+            name=_LABELS[name],
+            look=place,
+            points=tuple((where, error(results, name, cells)) for where, cells in groups),
+        )
         for place, name in enumerate(_FAMILIES[family], start=1)
     )
     heights = [y for trace in traces for _, y in trace.points]
@@ -153,4 +193,11 @@ def _panel(results: Results, groups: Sequence[tuple[float, list[CellFacts]]], fa
 def _figure(key: str, title: str, caption: str, panels: Sequence[Lines], setting: str) -> Figure:
     notes = () if panels else (NO_RESULTS,)
     edge = f" Errors beyond {_HIGHEST} are drawn on the upper edge."
-    return Figure(key=f"beyond-{key}", title=title, caption=caption + edge, panels=tuple(panels), setting=setting, notes=notes)
+    return Figure(
+        key=f"beyond-{key}",
+        title=title,
+        caption=caption + edge,
+        panels=tuple(panels),
+        setting=setting,
+        notes=notes,
+    )

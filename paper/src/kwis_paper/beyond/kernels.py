@@ -23,7 +23,9 @@ Estimates = dict[str, TestSetEstimates]
 
 
 def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float) -> Estimates:
-    """Estimates by every criterion, which looks at each test set as a user's log, and with the shrunk bandwidth of the training log."""
+    """Estimates by every criterion, which looks at each test set as a user's log, and with the shrunk
+    bandwidth of the training log.
+    """
     experiment = laboratory.experiment(cell)
     bandwidths = np.unique(np.append(usual_grid(experiment.context), [shared, np.inf]))
     path = estimate_path(experiment.weight, experiment.reward, bandwidths, pairs.sums)
@@ -32,25 +34,41 @@ def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float
     columns = np.arange(experiment.weight.shape[1])
     found: Estimates = {}
     for rule in CRITERIA:
-        places = np.array([int(np.argmax(path.bandwidths == choice.value)) for choice in choices(path, rule, anchors)])
-        found[f"normalised-kernel-wis-{rule}"] = TestSetEstimates(value=path.value[places, columns], std_error=error[places, columns])
+        places = np.array(
+            [int(np.argmax(path.bandwidths == choice.value)) for choice in choices(path, rule, anchors)]
+        )
+        found[f"normalised-kernel-wis-{rule}"] = TestSetEstimates(
+            value=path.value[places, columns], std_error=error[places, columns]
+        )
     best = int(np.argmin(np.abs(path.value - experiment.expected).mean(axis=1)))
     found[f"normalised-kernel-wis-{BEST}"] = TestSetEstimates(value=path.value[best], std_error=error[best])
     choice = select_shrunk(experiment.train_context, experiment.train_weight, folds=laboratory.fold_labels)
     plain, normalised = _both(experiment, pairs.sums(_one_if_alike(np.asarray(choice.value))))
-    return found | {"kernel-wis-shrunk": plain.estimates, "normalised-kernel-wis-shrunk": normalised.estimates}
+    return found | {
+        "kernel-wis-shrunk": plain.estimates,
+        "normalised-kernel-wis-shrunk": normalised.estimates,
+    }
 
 
 def by_kernel(laboratory: Laboratory, cell: Cell) -> Estimates:
-    """Plain and normalised estimates with every kernel, its bandwidth chosen by cross-validation on some rows of the training log."""
+    """Plain and normalised estimates with every kernel, its bandwidth chosen by cross-validation on some rows
+    of the training log.
+    """
     experiment = laboratory.experiment(cell)
     rows = _some_rows(laboratory)
-    context, weight, folds = experiment.train_context[rows], experiment.train_weight[rows], laboratory.fold_labels[rows]
+    context, weight, folds = (
+        experiment.train_context[rows],
+        experiment.train_weight[rows],
+        laboratory.fold_labels[rows],
+    )
     found: Estimates = {}
     for name in KERNELS:
         choice = select_bandwidth(context, weight, folds=folds, kernel=name)
         plain, normalised = _both(experiment, _sums(experiment, float(choice.value), name))
-        found |= {f"kernel-wis-{name}": plain.estimates, f"normalised-kernel-wis-{name}": normalised.estimates}
+        found |= {
+            f"kernel-wis-{name}": plain.estimates,
+            f"normalised-kernel-wis-{name}": normalised.estimates,
+        }
     return found
 
 

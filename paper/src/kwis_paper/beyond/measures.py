@@ -1,4 +1,6 @@
-"""Measures of a cell that errors are drawn against: how wrong its propensities are, and how smooth its policies."""
+"""Measures of a cell that errors are drawn against: how wrong its propensities are, and how smooth its
+policies.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _ROWS = 512
 
 
 def divergence(truth: Floats, said: Floats) -> float:
-    """Mean over rows of the Kullback-Leibler divergence of what is said from the truth; 0 where they agree."""
+    """Mean over rows of the Kullback-Leibler divergence of what is said from the truth; 0 where
+    they agree.
+    """
     positive = truth > 0
     ratio = np.divide(truth, said, out=np.ones_like(truth), where=positive)
     return float((truth * np.log(ratio)).sum(axis=1).mean())
@@ -41,7 +45,9 @@ class Smoothness:
         self._found: dict[Policy, float] = {}
 
     def of(self, *policies: Policy) -> float:
-        """One minus the mean total variation between a row and its nearest: 1 for a policy that never changes; the least of several."""
+        """One minus the mean total variation between a row and its nearest: 1 for a policy that never
+        changes; the least of several.
+        """
         return min(self._one(policy) for policy in policies)
 
     def _one(self, policy: Policy) -> float:

@@ -1,4 +1,6 @@
-"""What the tables of the pipelines have in common: how pipelines are called, and an empty table that says so."""
+"""What the tables of the pipelines have in common: how pipelines are called, and an empty table
+that says so.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,24 @@ def called(pipeline: str) -> str:
     return (NAMES | _ELSEWHERE).get(pipeline, pipeline)
 
 
-def table_of(key: str, title: str, caption: str, columns: tuple[str, ...], lines: Iterable[Line], groups: tuple[str, ...] = ()) -> Table:
+def table_of(
+    key: str,
+    title: str,
+    caption: str,
+    columns: tuple[str, ...],
+    lines: Iterable[Line],
+    groups: tuple[str, ...] = (),
+) -> Table:
     """A table with what must be said of its datasets, or that it has no results."""
     made = tuple(lines)
     datasets = [line.dataset for line in made]
     notes = notes_of(datasets) if made else (NO_RESULTS,)
-    return Table(key=f"beyond-{key}", title=title, caption=caption, columns=columns, lines=made, groups=groups, notes=notes)
+    return Table(
+        key=f"beyond-{key}",
+        title=title,
+        caption=caption,
+        columns=columns,
+        lines=made,
+        groups=groups,
+        notes=notes,
+    )

@@ -5,11 +5,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kwis_paper.beyond.columns import ABLATION_COLUMNS, AVERAGED, BEST, MODELLED, RECOMMENDED, REPAIRED, WEIGHTED
+from kwis_paper.beyond.columns import (
+    ABLATION_COLUMNS,
+    AVERAGED,
+    BEST,
+    MODELLED,
+    RECOMMENDED,
+    REPAIRED,
+    WEIGHTED,
+)
 from kwis_paper.beyond.figures import all_figures
 from kwis_paper.beyond.intervals import DEFAULT_METHOD
 from kwis_paper.beyond.naming import NAMES, called
-from kwis_paper.beyond.summary import SEVEN, coverage, datasets_of, error, finished, picks, regret, settings_of, with_all
+from kwis_paper.beyond.summary import (
+    SEVEN,
+    coverage,
+    datasets_of,
+    error,
+    finished,
+    picks,
+    regret,
+    settings_of,
+    with_all,
+)
 from kwis_paper.beyond.tables import all_tables
 from kwis_paper.figures import Figure
 from kwis_paper.further import MISREPORTS
@@ -19,10 +37,14 @@ from kwis_paper.tables import Table
 from kwis_paper.tables.writers import as_markdown
 
 INTRODUCTION = (
-    "The paper names what it leaves open: which estimator to use, intervals that cover too seldom, bandwidths, and large errors where the "
-    "behaviour propensities are wrong. Here the same experiments, on the same logs and test sets, are answered by pipelines that repair "
-    "the propensities from the logged actions and model rewards, both on the training log, and choose the estimator by the standard errors "
-    "on each test set and by whether its rows have neighbours. Everything is measured against the expected truth."
+    "The paper names what it leaves open: which estimator to use, intervals that cover too seldom, "
+    "bandwidths, and large errors where the "
+    "behaviour propensities are wrong. Here the same experiments, on the same logs and test sets, are "
+    "answered by pipelines that repair "
+    "the propensities from the logged actions and model rewards, both on the training log, and choose the "
+    "estimator by the standard errors "
+    "on each test set and by whether its rows have neighbours. Everything is measured against the expected "
+    "truth."
 )
 _RULES = {
     "cross-validation": "normalised-kernel-wis",
@@ -50,14 +72,26 @@ def chapters(results: Results) -> list[Chapter]:
     figures = {figure.key.removeprefix("beyond-"): figure for figure in all_figures(results)}
     degrees = tuple(figure for key, figure in figures.items() if key.startswith("degree-"))
 
-    def chapter(title: str, paragraphs: list[str], names: tuple[str, ...], drawn: tuple[Figure, ...] = ()) -> Chapter:
-        return Chapter(title=title, paragraphs=tuple(paragraphs), tables=tuple(tables[name] for name in names), figures=drawn)
+    def chapter(
+        title: str, paragraphs: list[str], names: tuple[str, ...], drawn: tuple[Figure, ...] = ()
+    ) -> Chapter:
+        return Chapter(
+            title=title,
+            paragraphs=tuple(paragraphs),
+            tables=tuple(tables[name] for name in names),
+            figures=drawn,
+        )
 
     return [
         chapter("What was aimed for", [], ("goals",)),
         chapter("What repair changes", _repair(results), ("errors", "ablation")),
         chapter("Where nothing reveals the label", _scenarios(results), ("scenarios", "degrees"), degrees),
-        chapter("How wrong, how smooth", _measures(results), (), (figures["misfit-all"], figures["smoothness-all"])),
+        chapter(
+            "How wrong, how smooth",
+            _measures(results),
+            (),
+            (figures["misfit-all"], figures["smoothness-all"]),
+        ),
         chapter("Intervals", _intervals(results), ("intervals",)),
         chapter("Which estimator to use", _choice(results), ("regret",)),
         chapter("Bandwidths and kernels", _bandwidths(results), ("bandwidths", "kernels")),
@@ -69,11 +103,14 @@ def _repair(results: Results) -> list[str]:
     if not cells:
         return ["The non-oracle pipelines are not in these results yet."]
     given, kernel, repaired, ours, oracle = (
-        _by_dataset(results, name, cells) for name in ("wis", "kernel-wis", "repaired-wis", RECOMMENDED, "oracle-wis")
+        _by_dataset(results, name, cells)
+        for name in ("wis", "kernel-wis", "repaired-wis", RECOMMENDED, "oracle-wis")
     )
     lead = (
-        f"Over {len(datasets_of(cells))} non-oracle datasets, mean errors are {given:.3f} for WIS and {kernel:.3f} for Kernel-WIS with the "
-        f"propensities as given, {repaired:.3f} for WIS with repaired ones, {ours:.3f} for the pipeline recommended, and {oracle:.3f} for "
+        f"Over {len(datasets_of(cells))} non-oracle datasets, mean errors are {given:.3f} for WIS and "
+        f"{kernel:.3f} for Kernel-WIS with the "
+        f"propensities as given, {repaired:.3f} for WIS with repaired ones, {ours:.3f} for the pipeline "
+        f"recommended, and {oracle:.3f} for "
         "WIS with oracle propensities."
     )
     said = [lead]
@@ -81,9 +118,12 @@ def _repair(results: Results) -> list[str]:
     if parts:
         scale, actions, context, logged = (error(results, name, parts) for name in ABLATION_COLUMNS)
         said.append(
-            f"Of the repair, on {len(parts):,} experiments: the scale alone leaves an error of {scale:.3f}, the K by K correction alone "
-            f"{actions:.3f}, the context alone {context:.3f}, all of it {error(results, 'repaired-wis', parts):.3f}; where only the logged "
-            f"action's propensity is known, {logged:.3f}. In this setting the given distribution reveals the label, which flatters the K "
+            f"Of the repair, on {len(parts):,} experiments: the scale alone leaves an error of {scale:.3f}, "
+            f"the K by K correction alone "
+            f"{actions:.3f}, the context alone {context:.3f}, all of it "
+            f"{error(results, 'repaired-wis', parts):.3f}; where only the logged "
+            f"action's propensity is known, {logged:.3f}. In this setting the given distribution reveals the "
+            f"label, which flatters the K "
             "by K correction: the next part has no such help."
         )
     return said
@@ -91,7 +131,10 @@ def _repair(results: Results) -> list[str]:
 
 def _by_dataset(results: Results, name: str, cells: list[CellFacts]) -> float:
     """Mean over datasets of the mean error."""
-    means = [error(results, name, [facts for facts in cells if facts.dataset == dataset]) for dataset in datasets_of(cells)]
+    means = [
+        error(results, name, [facts for facts in cells if facts.dataset == dataset])
+        for dataset in datasets_of(cells)
+    ]
     return math.fsum(means) / len(means)
 
 
@@ -102,8 +145,12 @@ def _scenarios(results: Results) -> list[str]:
     lines = []
     for how in ran:
         cells = finished(results, how)
-        kernel, ours, oracle = (error(results, name, cells) for name in ("kernel-wis", RECOMMENDED, "oracle-wis"))
-        lines.append(f"{how} {kernel:.3f} to {ours:.3f} ({ours / kernel:.2f} times; oracle propensities {oracle:.3f})")
+        kernel, ours, oracle = (
+            error(results, name, cells) for name in ("kernel-wis", RECOMMENDED, "oracle-wis")
+        )
+        lines.append(
+            f"{how} {kernel:.3f} to {ours:.3f} ({ours / kernel:.2f} times; oracle propensities {oracle:.3f})"
+        )
     lead = "Propensities fitted, rounded, stale, tempered or without a covariate say nothing of the label."
     return [f"{lead} From raw Kernel-WIS to recommended: {'; '.join(lines)}."]
 
@@ -111,7 +158,13 @@ def _scenarios(results: Results) -> list[str]:
 def _measures(results: Results) -> list[str]:
     if not settings_of(results):
         return ["There are no results yet."]
-    return ["Every estimator against how wrong the given propensities are, and against how smooth the policies are."]
+    return [
+        (
+            "Every estimator against how wrong the given propensities are, and against how smooth the "
+            "policies "
+            "are."
+        )
+    ]
 
 
 def _intervals(results: Results) -> list[str]:
@@ -121,7 +174,8 @@ def _intervals(results: Results) -> list[str]:
         share, width = coverage(results, RECOMMENDED, DEFAULT_METHOD, cells).at(0.95)
         if cells:
             said.append(
-                f"At 95 %, the interval of the pipeline recommended covers {share:.1%} of {setting} test sets, {width:.3f} wide on average."
+                f"At 95 %, the interval of the pipeline recommended covers {share:.1%} of {setting} test "
+                f"sets, {width:.3f} wide on average."
             )
     return said or ["There are no intervals in these results yet."]
 
@@ -131,10 +185,14 @@ def _choice(results: Results) -> list[str]:
     if not cells:
         return ["There are no recommendations in these results yet."]
     found, chosen = regret(results, cells), picks(results, cells)
-    often = ", ".join(f"{called(name)} ({count / sum(chosen.values()):.0%})" for name, count in chosen.items())
+    often = ", ".join(
+        f"{called(name)} ({count / sum(chosen.values()):.0%})" for name, count in chosen.items()
+    )
     told = (
-        f"Over {len(cells):,} experiments of {len(settings_of(results))} settings the recommended pipeline has a mean error of "
-        f"{found.recommended:.4f}, the best single one in hindsight, {called(found.name)}, {found.best:.4f}: a regret of "
+        f"Over {len(cells):,} experiments of {len(settings_of(results))} settings the recommended pipeline "
+        f"has a mean error of "
+        f"{found.recommended:.4f}, the best single one in hindsight, {called(found.name)}, {found.best:.4f}: "
+        f"a regret of "
         f"{found.share:+.1%}. Picked were {often}."
     )
     return [told, *_by_repair(results, cells)]
@@ -149,7 +207,11 @@ def _by_repair(results: Results, cells: list[CellFacts]) -> list[str]:
         if part:
             names = [prefix + name for name in (*WEIGHTED, *MODELLED[1:])]
             listed = ", ".join(f"{NAMES[name]} {error(results, name, part):.4f}" for name in names)
-            given = "" if word == "kept" else f", against {error(results, 'wis', part):.4f} of WIS with the propensities as given"
+            given = (
+                ""
+                if word == "kept"
+                else f", against {error(results, 'wis', part):.4f} of WIS with the propensities as given"
+            )
             said.append(f"Where the propensities were {word} ({len(part):,} experiments): {listed}{given}.")
     return said
 
@@ -160,7 +222,10 @@ def _bandwidths(results: Results) -> list[str]:
         cells = with_all(results, setting, _RULES.values())
         if cells:
             listed = ", ".join(f"{words} {error(results, name, cells):.4f}" for words, name in _RULES.items())
-            said.append(f"Normalised Kernel-WIS with {given}, on {len(cells):,} experiments, by its bandwidth: {listed}.")
+            said.append(
+                f"Normalised Kernel-WIS with {given}, on {len(cells):,} experiments, by its bandwidth: "
+                f"{listed}."
+            )
     return said or ["There are no other bandwidths in these results yet."]
 
 

@@ -1,4 +1,6 @@
-"""The pipelines of one cell on all its test sets: arrays in, estimates with the influence of every row out; nothing here is stored."""
+"""The pipelines of one cell on all its test sets: arrays in, estimates with the influence of every row out;
+nothing here is stored.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ Found = dict[str, Influenced]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """A cell on its workbench: what was logged on the test rows, and what is predicted there; one column per test set.
+    """A cell on its workbench: what was logged on the test rows, and what is predicted there; one column per
+    test set.
 
     Attributes
     ----------
@@ -73,7 +76,8 @@ class Bench:
         }
 
     def refitted(self, refits: Floats, sums: LocalSums) -> dict[str, Floats]:
-        """``(parts, test_sets)`` values of the estimators that repaired propensities are used with, by each refit of the repair.
+        """``(parts, test_sets)`` values of the estimators that repaired propensities are used with, by each
+        refit of the repair.
 
         Parameters
         ----------
@@ -83,19 +87,28 @@ class Bench:
         weights = [self.weight_from(propensity) for propensity in refits]
         around = sums(np.concatenate([np.ones((len(self.reward), 1)), *weights], axis=1))
         near = np.split(around[:, 1:], len(weights), axis=1)
-        local = [safe_ratio(w * around[:, :1], np.broadcast_to(m, w.shape)) for w, m in zip(weights, near, strict=True)]
+        local = [
+            safe_ratio(w * around[:, :1], np.broadcast_to(m, w.shape))
+            for w, m in zip(weights, near, strict=True)
+        ]
         residual, direct = self.reward - self.predicted, self.value.mean(axis=0)
         found = {}
         for name, applied in (("wis", weights), ("normalised-kernel-wis", local)):
             found[name] = np.array([ratio_of(one, self.reward).value for one in applied])
-            found[f"doubly-robust-{name}"] = direct + np.array([ratio_of(one, residual).value for one in applied])
+            found[f"doubly-robust-{name}"] = direct + np.array(
+                [ratio_of(one, residual).value for one in applied]
+            )
         return found
 
     def local_estimates(self, weight: Floats, sums: LocalSums) -> Found:
         """Estimators with weights divided by their local mean."""
         (plain, normalised), (_, rest) = local_of(weight, [self.reward, self.reward - self.predicted], sums)
         both = self.direct().plus(rest)
-        return {"kernel-wis": plain, "normalised-kernel-wis": normalised, "doubly-robust-normalised-kernel-wis": both}
+        return {
+            "kernel-wis": plain,
+            "normalised-kernel-wis": normalised,
+            "doubly-robust-normalised-kernel-wis": both,
+        }
 
 
 def taken(table: Floats, action: Ints) -> Floats:
@@ -116,12 +129,17 @@ def main_pipelines(workshop: Workshop, cell: Cell, pairs: Pairs, bandwidths: Ban
     laboratory, bench = workshop.laboratory, Bench.of(workshop, cell)
     repaired = workshop.repair(Pair.of(cell))
     rows = laboratory.rows[1]
-    given = _both(bench, bench.weight(laboratory.probabilities(cell.behaviour)[rows]), pairs.sums(bandwidths.given))
+    given = _both(
+        bench, bench.weight(laboratory.probabilities(cell.behaviour)[rows]), pairs.sums(bandwidths.given)
+    )
     after = given
     if not repaired.kept:
         sums = pairs.sums(bandwidths.repaired)
         after = _both(bench, bench.weight(repaired.test), sums)
-        after |= {name: replace(after[name], refits=values) for name, values in bench.refitted(repaired.refits, sums).items()}
+        after |= {
+            name: replace(after[name], refits=values)
+            for name, values in bench.refitted(repaired.refits, sums).items()
+        }
     truth = bench.global_estimates(bench.weight(laboratory.probabilities(cell.logging)[rows]))
     return {
         "direct-method": bench.direct(),

@@ -13,7 +13,9 @@ from kwis_paper.beyond.columns import REPAIRED
 from kwis_paper.estimates import Influenced, TestSetEstimates
 
 NEAR = KernelWIS(normalised=True).name
-_CHOICE = tuple(form.name for rule in (WIS(), KernelWIS(normalised=True)) for form in (rule, DoublyRobust(rule)))
+_CHOICE = tuple(
+    form.name for rule in (WIS(), KernelWIS(normalised=True)) for form in (rule, DoublyRobust(rule))
+)
 
 
 def isolation(found: Mapping[str, Influenced]) -> Floats:
@@ -24,14 +26,20 @@ def isolation(found: Mapping[str, Influenced]) -> Floats:
 
 
 def picked(found: Mapping[str, Influenced], *, kept: bool, explained: float) -> tuple[str, ...]:
-    """Name of the pipeline for each test set, by its own standard errors and isolation; those of kept propensities have no prefix.
+    """Name of the pipeline for each test set, by its own standard errors and isolation; those of kept
+    propensities have no prefix.
 
     ``explained`` is the share of the held-out variance that the reward model explains.
     """
     prefix = "" if kept else REPAIRED
     errors = {name: found[f"{prefix}{name}"].estimates.std_error for name in _CHOICE}
     return tuple(
-        prefix + recommended({name: error[t] for name, error in errors.items()}, near=has_neighbours(alone), robust=model_helps(explained))
+        prefix
+        + recommended(
+            {name: error[t] for name, error in errors.items()},
+            near=has_neighbours(alone),
+            robust=model_helps(explained),
+        )
         for t, alone in enumerate(isolation(found))
     )
 

@@ -1,7 +1,8 @@
-"""Runs the pipelines of cells whose plain estimates are there, and stores what comes out; resumable like the plain run.
+"""Runs the pipelines of cells whose plain estimates are there, and stores what comes out; resumable like the
+plain run.
 
-Repairs are fitted and bandwidths chosen for fixed batches of cells, whatever is already done; a cell is stored whole as soon as it is
-finished.
+Repairs are fitted and bandwidths chosen for fixed batches of cells, whatever is already done; a cell is
+stored whole as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -55,11 +56,15 @@ def run_pipelines(store: Store, task: Task, parts: Sequence[str], stream: TextIO
             bench: _Dataset | None = None
             for (owner, part, setting, cells), pending in zip(plan, todo, strict=True):
                 if owner is dataset and pending:
-                    bench = bench or _Dataset(store, task, Workshop(Laboratory(dataset, store.design)), progress, tally)
+                    bench = bench or _Dataset(
+                        store, task, Workshop(Laboratory(dataset, store.design)), progress, tally
+                    )
                     bench.run(part, setting, cells, pending)
     progress.close()
     skipped = sum(len(cells) for _, _, _, cells in plan) - sum(map(len, todo))
-    return Summary(finished=tally.finished, skipped=skipped, failed=len(tally.failed), seconds=time.monotonic() - start)
+    return Summary(
+        finished=tally.finished, skipped=skipped, failed=len(tally.failed), seconds=time.monotonic() - start
+    )
 
 
 def _cells(dataset: Dataset, setting: str, task: Task, part: Part) -> list[Cell]:
@@ -78,8 +83,16 @@ def _pending(store: Store, part: Part, cells: Sequence[Cell]) -> set[str]:
 class _Dataset:
     """The pipelines of one dataset."""
 
-    def __init__(self, store: Store, task: Task, workshop: Workshop, progress: Progress, tally: Tally) -> None:
-        self.store, self.task, self.workshop, self.progress, self.tally = store, task, workshop, progress, tally
+    def __init__(
+        self, store: Store, task: Task, workshop: Workshop, progress: Progress, tally: Tally
+    ) -> None:
+        self.store, self.task, self.workshop, self.progress, self.tally = (
+            store,
+            task,
+            workshop,
+            progress,
+            tally,
+        )
         self.laboratory = workshop.laboratory
         self.sums = stages.Sums(self.laboratory.test_context)
         self.smoothness = Smoothness(self.laboratory)
@@ -96,7 +109,9 @@ class _Dataset:
                 self.progress.advance(1, f"{self.laboratory.dataset.name} {setting} {part.name}")
             threads = self.task.threads or default_threads()
             stage = f"{part.name} pipelines"
-            self.store.save_timing(self.laboratory.dataset.name, setting, stage, len(todo), time.monotonic() - begun, threads)
+            self.store.save_timing(
+                self.laboratory.dataset.name, setting, stage, len(todo), time.monotonic() - begun, threads
+            )
 
     def _prepare(self, part: Part, batch: Sequence[Cell]) -> None:
         """Fit what the cells of a batch share, several pairs at a time."""
@@ -113,18 +128,27 @@ class _Dataset:
             results = self._stage(part)(cell)
             self.store.save_pipelines(CellFacts.of(cell, self.laboratory.experiment(cell)), results)
             self.tally.finished += 1
-        except Exception as trouble:  # whatever goes wrong in a cell is part of the results, and must not stop the others
+        except (
+            Exception
+        ) as trouble:  # whatever goes wrong in a cell is part of the results, and must not stop the others
             self.tally.failed.add(cell.key)
             self.store.save_failure(cell.key, part.columns, f"{type(trouble).__name__}: {trouble}")
 
     def _stage(self, part: Part) -> Callable[[Cell], PipelineResults]:
-        stages_of = {"main": self._main, "ablation": self._ablation, "bandwidths": self._bandwidths, "bounds": self._bounds}
+        stages_of = {
+            "main": self._main,
+            "ablation": self._ablation,
+            "bandwidths": self._bandwidths,
+            "bounds": self._bounds,
+        }
         return {**stages_of, "averages": self._averages, "kernels": self._kernels}[part.name]
 
     def _main(self, cell: Cell) -> PipelineResults:
         repaired = self.workshop.repair(Pair.of(cell))
         given = self._bandwidth(cell, stages.SHARED_KIND)
-        bandwidths = Bandwidths(given=given, repaired=given if repaired.kept else self._bandwidth(cell, REPAIRED_KIND))
+        bandwidths = Bandwidths(
+            given=given, repaired=given if repaired.kept else self._bandwidth(cell, REPAIRED_KIND)
+        )
         found = main_pipelines(self.workshop, cell, self.sums.pairs, bandwidths)
         explained = self.workshop.rewards(cell.logging).explained
         picked = rule.picked(found, kept=repaired.kept, explained=explained)
@@ -159,7 +183,10 @@ class _Dataset:
     def _bounds(self, cell: Cell) -> PipelineResults:
         bench, rows = Bench.of(self.workshop, cell), self.laboratory.rows[1]
         made: list[tuple[str, str, Floats]] = []
-        behaviours = (self.laboratory.probabilities(cell.behaviour)[rows], self.workshop.repair(Pair.of(cell)).test)
+        behaviours = (
+            self.laboratory.probabilities(cell.behaviour)[rows],
+            self.workshop.repair(Pair.of(cell)).test,
+        )
         for name, behaviour in zip(BOUNDED, behaviours, strict=True):
             largest = float((bench.evaluation / behaviour).max())
             made += bounds_of(name, bench.weight(behaviour), bench.reward, largest)
@@ -168,7 +195,9 @@ class _Dataset:
 
     def _bandwidths(self, cell: Cell) -> PipelineResults:
         shared = self._bandwidth(cell, stages.SHARED_KIND)
-        return PipelineResults(estimates=tuple(kernels.by_criterion(self.laboratory, cell, self.sums.pairs, shared).items()))
+        return PipelineResults(
+            estimates=tuple(kernels.by_criterion(self.laboratory, cell, self.sums.pairs, shared).items())
+        )
 
     def _averages(self, cell: Cell) -> PipelineResults:
         return PipelineResults(estimates=tuple(averaged(self.laboratory, cell, self.sums.pairs).items()))
@@ -189,10 +218,16 @@ class _Dataset:
             return
         train = self.laboratory.rows[0]
         weights = np.stack([self._repaired_weight(cell, train) for cell in changed], axis=1)
-        usable = [number for number in range(len(changed)) if np.isfinite(weights[:, number]).all() and weights[:, number].any()]
+        usable = [
+            number
+            for number in range(len(changed))
+            if np.isfinite(weights[:, number]).all() and weights[:, number].any()
+        ]
         if not usable:
             return
-        choices = select_bandwidths(self.laboratory.train_context, weights[:, usable], folds=self.laboratory.fold_labels)
+        choices = select_bandwidths(
+            self.laboratory.train_context, weights[:, usable], folds=self.laboratory.fold_labels
+        )
         self.store.save_bandwidths(
             StoredBandwidth(
                 key=changed[number].key,

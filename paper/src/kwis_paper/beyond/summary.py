@@ -20,11 +20,17 @@ from kwis_paper.store import LEVELS
 
 SEVEN = ("arrhythmia", "soybean", "micro-mass", "optdigits", "yeast", "page-blocks", "pendigits")
 """Datasets of the paper's non-oracle suite."""
-SINGLE = (*PLAIN, *SHARED, *(name for name in MAIN_COLUMNS if name != RECOMMENDED and not name.startswith(ORACLE)))
+SINGLE = (
+    *PLAIN,
+    *SHARED,
+    *(name for name in MAIN_COLUMNS if name != RECOMMENDED and not name.startswith(ORACLE)),
+)
 """Estimators among which the best in hindsight is looked for: everything a user could have run."""
 
 
-def finished(results: Results, setting: str, dataset: str | None = None, column: str = RECOMMENDED) -> list[CellFacts]:
+def finished(
+    results: Results, setting: str, dataset: str | None = None, column: str = RECOMMENDED
+) -> list[CellFacts]:
     """Cells that have results of a pipeline."""
     found = results.outcomes.get(column, {})
     return [facts for facts in results.chosen(setting, dataset) if facts.key in found]
@@ -86,7 +92,11 @@ def equal_shares(cells: Sequence[CellFacts]) -> Floats:
 
 def _average(values: Floats, weight: Floats | None) -> float:
     # An estimator without a result in some of the cells cannot be compared over them.
-    return math.nan if not values.size or not np.isfinite(values).all() else float(np.average(values, weights=weight))
+    return (
+        math.nan
+        if not values.size or not np.isfinite(values).all()
+        else float(np.average(values, weights=weight))
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +122,18 @@ def coverage(results: Results, estimator: str, method: str, cells: Sequence[Cell
     else:
         found = results.intervals.get((estimator, method), {})
         kept = [facts for facts in cells if facts.key in found]
-        shares = np.array([found[facts.key].covered.expected for facts in kept], dtype=np.float64) / results.design.test_sets
+        shares = (
+            np.array([found[facts.key].covered.expected for facts in kept], dtype=np.float64)
+            / results.design.test_sets
+        )
         widths = np.array([found[facts.key].width for facts in kept], dtype=np.float64)
     if not kept:
         return Coverage(share=(math.nan,) * len(LEVELS), width=(math.nan,) * len(LEVELS), n=0)
-    return Coverage(share=tuple(map(float, shares.mean(axis=0))), width=tuple(map(float, widths.mean(axis=0))), n=len(kept))
+    return Coverage(
+        share=tuple(map(float, shares.mean(axis=0))),
+        width=tuple(map(float, widths.mean(axis=0))),
+        n=len(kept),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +170,8 @@ def measured(results: Results, name: str, cells: Sequence[CellFacts]) -> Floats:
 def picks(results: Results, cells: Sequence[CellFacts]) -> dict[str, int]:
     """On how many test sets each pipeline was recommended, most often first."""
     found = results.measures.get("picked", {})
-    return dict(Counter(name for facts in cells if facts.key in found for name in found[facts.key].words.split()).most_common())
+    return dict(
+        Counter(
+            name for facts in cells if facts.key in found for name in found[facts.key].words.split()
+        ).most_common()
+    )

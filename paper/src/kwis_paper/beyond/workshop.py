@@ -1,6 +1,8 @@
-"""What the pipelines of one dataset share: repaired propensities per pair of policies, and a reward model per logging policy.
+"""What the pipelines of one dataset share: repaired propensities per pair of policies, and a reward model per
+logging policy.
 
-Both are fitted on the training log, number 0, and applied to the test rows, whose actions and rewards they never see.
+Both are fitted on the training log, number 0, and applied to the test rows, whose actions and rewards they
+never see.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ class Repaired:
     Attributes
     ----------
     train, test
-        ``(n, K)`` on the training and on the test rows; for a repair that knows the logged action's only, ``train`` is empty and
-        ``test`` holds ``(n, test_sets)`` propensities of the actions logged.
+        ``(n, K)`` on the training and on the test rows; for a repair that knows the logged action's only,
+        ``train`` is empty and ``test`` holds ``(n, test_sets)`` propensities of the actions logged.
     kept
         Whether nothing was found wrong, so that they are as given.
     p_value
@@ -57,8 +59,9 @@ class Repaired:
     gain
         By how much the log loss fell on the training log, held out, per row.
     refits
-        ``(parts, n, test_sets)`` propensities of the actions logged on the test sets, by the repair learnt without each part of the
-        training log; single precision will do for the error they tell. Empty where nothing was repaired.
+        ``(parts, n, test_sets)`` propensities of the actions logged on the test sets, by the repair learnt
+        without each part of the training log; single precision will do for the error they tell. Empty where
+        nothing was repaired.
     """
 
     train: Floats
@@ -121,7 +124,9 @@ class Workshop:
             laboratory = self.laboratory
             log = laboratory.log(logging, 0)
             rng = names.stream(laboratory.dataset.name, "reward-model", logging.name)
-            model = fit_rewards(laboratory.train_context, log.action, log.reward, laboratory.dataset.n_actions, rng=rng)
+            model = fit_rewards(
+                laboratory.train_context, log.action, log.reward, laboratory.dataset.n_actions, rng=rng
+            )
             at_test = model.expected(laboratory.test_context)
             self._rewards[logging] = Predicted(test=at_test, explained=model.explained)
         return self._rewards[logging]
@@ -136,7 +141,9 @@ class Workshop:
         terms = TERMS if kind == "all" else REPAIRS[kind]
         action = laboratory.log(pair.logging, 0).action
         parts = PARTS_LEFT_OUT if kind == "all" else 0
-        model = fit_repair(laboratory.train_context, action, given[train], terms=terms, parts=parts, rng=self._seed(pair))
+        model = fit_repair(
+            laboratory.train_context, action, given[train], terms=terms, parts=parts, rng=self._seed(pair)
+        )
         if model.kept:
             return _repaired(model, given[train], given[test])
         at_train = model.distribution(laboratory.train_context, given[train])
@@ -163,11 +170,16 @@ class Workshop:
         known = chosen_probability(given[train], action)
         model = fit_repair_logged(laboratory.train_context, action, known, n_actions, rng=self._seed(pair))
         logged = self._test_actions(pair).T
-        columns = [model.propensity(laboratory.test_context, taken, chosen_probability(given[test], taken)) for taken in logged]
+        columns = [
+            model.propensity(laboratory.test_context, taken, chosen_probability(given[test], taken))
+            for taken in logged
+        ]
         return _repaired(model, np.empty((0, 0)), np.stack(columns, axis=1))
 
     def _seed(self, pair: Pair) -> int:
-        return names.seed(self.laboratory.dataset.name, "repair", pair.logging.name, pair.behaviour.name) % 2**32
+        return (
+            names.seed(self.laboratory.dataset.name, "repair", pair.logging.name, pair.behaviour.name) % 2**32
+        )
 
 
 def _repaired(model: Any, train: Floats, test: Floats) -> Repaired:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kwis_paper.figures.details import autoencoder_figure, digit_figure, kernel_figure, reward_figure, spread_figure
+from kwis_paper.figures.details import (
+    autoencoder_figure,
+    digit_figure,
+    kernel_figure,
+    reward_figure,
+    spread_figure,
+)
 from kwis_paper.figures.performance import coverage_figures, performance_figures
 from kwis_paper.figures.record import Figure, draw
 from kwis_paper.figures.style import standalone

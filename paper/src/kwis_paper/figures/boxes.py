@@ -1,4 +1,6 @@
-"""Box plots, one line each: the middle half as a box, its median, and whiskers from the 5th to the 95th percentile."""
+"""Box plots, one line each: the middle half as a box, its median, and whiskers from the 5th to the 95th
+percentile.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class BoxLine:
 
     @classmethod
     def of(cls, name: str, values: Floats, look: str = "ours") -> BoxLine:
-        low, first, median, third, high = (float(value) for value in np.percentile(values, [5, 25, 50, 75, 95]))
+        low, first, median, third, high = (
+            float(value) for value in np.percentile(values, [5, 25, 50, 75, 95])
+        )
         return cls(name=name, percentiles=(low, first, median, third, high), n=values.size, look=look)
 
 
@@ -48,7 +52,9 @@ def boxes(key: str, shown: Boxes, width: float) -> Markup:
     height = 20 + _LINE * len(shown.lines) + 46
     labels = max((strokes.wide(line.name) for line in shown.lines), default=0.0)
     left = min(labels, _LABELS) + 14
-    area = Canvas(width=width, height=height, x=shown.x, y=Scale(0, 1), left=left, right=12, top=14, bottom=46)
+    area = Canvas(
+        width=width, height=height, x=shown.x, y=Scale(0, 1), left=left, right=12, top=14, bottom=46
+    )
     nodes: list[Node] = [strokes.horizontal_axis(area, shown.x_name)]
     nodes += [_box(area, line, area.top + _LINE * (place + 0.5)) for place, line in enumerate(shown.lines)]
     return strokes.picture(key, width, height, shown.title, shown.description, nodes)
@@ -63,4 +69,11 @@ def _box(area: Canvas, line: BoxLine, y: float) -> Markup:
         strokes.line(median, y - 8, median, y + 8, "p-median"),
     ]
     words = ", ".join(rough(value) for value in line.percentiles)
-    return strokes.hover(f"{line.name}: 5, 25, 50, 75 and 95 % at {words}; n = {line.n}", marks, 0, y - _LINE / 2, area.width, _LINE)
+    return strokes.hover(
+        f"{line.name}: 5, 25, 50, 75 and 95 % at {words}; n = {line.n}",
+        marks,
+        0,
+        y - _LINE / 2,
+        area.width,
+        _LINE,
+    )

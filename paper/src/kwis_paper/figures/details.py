@@ -17,7 +17,9 @@ from kwis_paper.results import Outcome, Results
 from kwis_paper.summaries import notes_of, reward_note
 
 _NOT_RUN = "Not in these results: `kwis paper run --dataset optdigitsDist` makes it."
-_NO_FEATURES = "Per-feature bandwidths are not in these results: `kwis paper run --per-feature warm` adds them."
+_NO_FEATURES = (
+    "Per-feature bandwidths are not in these results: `kwis paper run --per-feature warm` adds them."
+)
 _KINDS = {PLAIN: "per-feature-plain", WARM: "per-feature"}
 
 
@@ -29,15 +31,28 @@ def reward_figure(results: Results) -> Figure:
         side = math.isqrt(stored.size)
         table = stored.reshape(side, side)
         names = tuple(map(str, range(side)))
-        values = tuple(tuple(None if i == j else float(table[i, j]) for j in range(side)) for i in range(side))
+        values = tuple(
+            tuple(None if i == j else float(table[i, j]) for j in range(side)) for i in range(side)
+        )
         title = "Mean reward of wrong actions"
         panels = (
-            Heatmap(title=title, description=title, rows=names, columns=names, row_name="right", column_name="chosen", values=values),
+            Heatmap(
+                title=title,
+                description=title,
+                rows=names,
+                columns=names,
+                row_name="right",
+                column_name="chosen",
+                values=values,
+            ),
         )
     return Figure(
         key="continuous-rewards",
         title="Continuous rewards of wrong actions",
-        caption="Mean reward of choosing the digit of the column where that of the row is right; the right action earns 1.",
+        caption=(
+            "Mean reward of choosing the digit of the column where that of the row is right; the right "
+            "action earns 1."
+        ),
         panels=panels,
         label="fig:mean_dists_cont_reward",
         setting="continuous",
@@ -52,9 +67,16 @@ def digit_figure(results: Results) -> Figure:
         stored = results.curves.get(("optdigitsDist", f"pictures/{digit}"))
         if stored is not None:
             top = float(stored.max()) or 1.0
-            shown += [(str(digit), tuple(tuple(map(float, row)) for row in one / top)) for one in stored.reshape(2, 8, 8)]
+            shown += [
+                (str(digit), tuple(tuple(map(float, row)) for row in one / top))
+                for one in stored.reshape(2, 8, 8)
+            ]
     title = "Digits drawn at random"
-    panels = (Pictures(title=title, description="Two pictures each of a 3, a 9 and a 6.", pictures=tuple(shown)),) if shown else ()
+    panels = (
+        (Pictures(title=title, description="Two pictures each of a 3, a 9 and a 6.", pictures=tuple(shown)),)
+        if shown
+        else ()
+    )
     return Figure(
         key="digits",
         title="Digits drawn at random from optdigits",
@@ -78,12 +100,26 @@ def spread_figure(results: Results) -> Figure:
             overflow = sum(one.overflowed for one in chosen) / len(chosen)
             lines.append(BoxLine.of(f"{dataset} ({overflow:.0%})", ratios))
     title = "Spread of per-feature bandwidths"
-    panels = (Boxes(title=title, description=title, x=_ratio_scale(lines), x_name="std over mean", lines=tuple(lines)),) if lines else ()
+    panels = (
+        (
+            Boxes(
+                title=title,
+                description=title,
+                x=_ratio_scale(lines),
+                x_name="std over mean",
+                lines=tuple(lines),
+            ),
+        )
+        if lines
+        else ()
+    )
     return Figure(
         key="bandwidth-spread",
         title="Spread of per-feature bandwidths",
-        caption="Standard deviation over mean of the bandwidths of one experiment's features, oracle behaviour policies; in brackets the "
-        "share of experiments in which it overflowed. Box: middle half; whiskers: 5th to 95th percentile." + _which(name),
+        caption="Standard deviation over mean of the bandwidths of one experiment's features, oracle "
+        "behaviour policies; in brackets the "
+        "share of experiments in which it overflowed. Box: middle half; whiskers: 5th to 95th percentile."
+        + _which(name),
         panels=panels,
         label="fig:kwis_optim_unique_bw_mean_ovr_std_oracle",
         setting="oracle",
@@ -102,12 +138,23 @@ def kernel_figure(results: Results) -> Figure:
                 lines.append(BoxLine.of(f"{dataset}, {words}", values, look))
     title = "Average kernel value"
     panels = (
-        (Boxes(title=title, description=title, x=Scale(0, 1), x_name="mean of the kernel over pairs", lines=tuple(lines)),) if lines else ()
+        (
+            Boxes(
+                title=title,
+                description=title,
+                x=Scale(0, 1),
+                x_name="mean of the kernel over pairs",
+                lines=tuple(lines),
+            ),
+        )
+        if lines
+        else ()
     )
     return Figure(
         key="kernel-average",
         title="Average kernel value, shared and per feature",
-        caption="Mean of the kernel over all pairs of test rows, one value per experiment, oracle behaviour policies: 1 is WIS, near 0 is "
+        caption="Mean of the kernel over all pairs of test rows, one value per experiment, oracle behaviour "
+        "policies: 1 is WIS, near 0 is "
         "State-WIS." + _which(name),
         panels=panels,
         label="fig:mean_mean_dist_by_ds_oracle",
@@ -122,7 +169,10 @@ def autoencoder_figure(results: Results) -> Figure:
     return Figure(
         key="autoencoder",
         title="Training of the variational autoencoder",
-        caption="Reconstruction error and Kullback–Leibler divergence in nats per row, on training and on test rows.",
+        caption=(
+            "Reconstruction error and Kullback–Leibler divergence in nats per row, on training and on "
+            "test rows."
+        ),
         panels=panels,
         label="fig:vae_training_metrics",
         setting="continuous",
@@ -158,22 +208,35 @@ def _losses(results: Results, part: str) -> Plot | None:
 
 def _available(results: Results) -> str | None:
     """The per-feature run with the most oracle cells."""
-    counts = {name: sum(facts.key in results.outcomes.get(name, {}) for facts in results.chosen("oracle")) for name in (WARM, PLAIN)}
+    counts = {
+        name: sum(facts.key in results.outcomes.get(name, {}) for facts in results.chosen("oracle"))
+        for name in (WARM, PLAIN)
+    }
     best = max(counts, key=counts.__getitem__)
     return best if counts[best] else None
 
 
 def _which(name: str | None) -> str:
-    return {None: "", WARM: " Per-feature bandwidths from a warm start.", PLAIN: " Per-feature bandwidths from plain starts, on a sample."}[
-        name
-    ]
+    return {
+        None: "",
+        WARM: " Per-feature bandwidths from a warm start.",
+        PLAIN: " Per-feature bandwidths from plain starts, on a sample.",
+    }[name]
 
 
-def _averages(found: Mapping[str, Outcome], results: Results, dataset: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _averages(
+    found: Mapping[str, Outcome], results: Results, dataset: str
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     keys = [facts.key for facts in results.chosen("oracle", dataset) if facts.key in found]
-    return np.array([average for key in keys if (average := found[key].kernel_average) is not None], dtype=np.float64)
+    return np.array(
+        [average for key in keys if (average := found[key].kernel_average) is not None], dtype=np.float64
+    )
 
 
 def _ratio_scale(lines: list[BoxLine]) -> Scale:
     values = [value for line in lines for value in line.percentiles]
-    return logarithmic(values) if min(values) > 0 and max(values) > 30 * min(values) else linear(values, include=(0.0,))
+    return (
+        logarithmic(values)
+        if min(values) > 0 and max(values) > 30 * min(values)
+        else linear(values, include=(0.0,))
+    )

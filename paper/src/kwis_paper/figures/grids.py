@@ -35,8 +35,14 @@ def heatmap(key: str, shown: Heatmap, width: float) -> Markup:
     left, top = 64.0, 48.0
     step = (width - left - 8) / len(shown.columns)
     height = top + 0.72 * step * len(shown.rows) + 8
-    nodes: list[Node] = [strokes.text(left, 14, shown.column_name, look="axis"), strokes.text(0, top - 8, shown.row_name, look="axis")]
-    nodes += [strokes.text(left + (place + 0.5) * step, 34, name, anchor="middle", look="tick") for place, name in enumerate(shown.columns)]
+    nodes: list[Node] = [
+        strokes.text(left, 14, shown.column_name, look="axis"),
+        strokes.text(0, top - 8, shown.row_name, look="axis"),
+    ]
+    nodes += [
+        strokes.text(left + (place + 0.5) * step, 34, name, anchor="middle", look="tick")
+        for place, name in enumerate(shown.columns)
+    ]
     for line, (name, values) in enumerate(zip(shown.rows, shown.values, strict=True)):
         y = top + 0.72 * step * line
         nodes.append(strokes.text(left - 10, y + 0.36 * step + 4, name, anchor="end", look="tick"))
@@ -48,7 +54,15 @@ def heatmap(key: str, shown: Heatmap, width: float) -> Markup:
 
 
 def _tile(x: float, y: float, width: float, height: float, value: float, hint: str) -> Markup:
-    shade = element("rect", x=x + 1, y=y + 1, width=width - 2, height=height - 2, class_="p-shade", fill_opacity=min(max(value, 0.0), 1.0))
+    shade = element(
+        "rect",
+        x=x + 1,
+        y=y + 1,
+        width=width - 2,
+        height=height - 2,
+        class_="p-shade",
+        fill_opacity=min(max(value, 0.0), 1.0),
+    )
     # Above about a half the shade is dark enough to need light words.
     look = "p-light" if value > 0.55 else "p-dark"
     words = strokes.text(x + width / 2, y + height / 2 + 4, f"{value:.2f}", anchor="middle", look=look)
@@ -68,7 +82,13 @@ def pictures(key: str, shown: Pictures, width: float) -> Markup:
         pixel = side / len(rows)
         nodes += [
             element(
-                "rect", x=x + j * pixel, y=22 + i * pixel, width=pixel, height=pixel, class_="p-ink", fill_opacity=min(max(shade, 0.0), 1.0)
+                "rect",
+                x=x + j * pixel,
+                y=22 + i * pixel,
+                width=pixel,
+                height=pixel,
+                class_="p-ink",
+                fill_opacity=min(max(shade, 0.0), 1.0),
             )
             for i, row in enumerate(rows)
             for j, shade in enumerate(row)

@@ -42,8 +42,20 @@ def lines(key: str, shown: Lines, width: float) -> Markup:
     """Draw the traces with a legend above them."""
     legend, rows = _legend(shown, width)
     top = 30 + rows * _ROW
-    area = Canvas(width=width, height=_HEIGHT, x=shown.x, y=shown.y, left=strokes.tick_room(shown.y), right=14, top=top, bottom=46)
-    nodes: list[Node] = [strokes.vertical_axis(area, ""), strokes.horizontal_axis(area, shown.x_name, grid=False)]
+    area = Canvas(
+        width=width,
+        height=_HEIGHT,
+        x=shown.x,
+        y=shown.y,
+        left=strokes.tick_room(shown.y),
+        right=14,
+        top=top,
+        bottom=46,
+    )
+    nodes: list[Node] = [
+        strokes.vertical_axis(area, ""),
+        strokes.horizontal_axis(area, shown.x_name, grid=False),
+    ]
     nodes += [strokes.text(0, 14, shown.y_name, look="heading"), *legend]
     for trace in shown.traces:
         nodes += _trace(area, trace)
@@ -71,6 +83,9 @@ def _legend(shown: Lines, width: float) -> tuple[list[Node], int]:
         if x + room > width and x > 6:
             x, row = 6.0, row + 1
         y = 16 + row * _ROW
-        nodes += [strokes.path([(x, y - 4), (x + 18, y - 4)], f"l-{trace.look}"), strokes.text(x + 24, y, trace.name, look="tick")]
+        nodes += [
+            strokes.path([(x, y - 4), (x + 18, y - 4)], f"l-{trace.look}"),
+            strokes.text(x + 24, y, trace.name, look="tick"),
+        ]
         x += room
     return nodes, row

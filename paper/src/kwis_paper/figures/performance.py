@@ -1,4 +1,6 @@
-"""Share of rows won and median normalised difference, and the same of coverage, by size and by action dimension."""
+"""Share of rows won and median normalised difference, and the same of coverage, by size and by action
+dimension.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ def performance_figures(results: Results) -> list[Figure]:
         key="performance-learnt",
         title="Kernel-WIS against WIS, learnt logging policies",
         caption=f"Oracle behaviour policies first, then non-oracle ones. {_CAPTION}",
-        panels=(*_error_panels(results, "learnt-oracle", actions), *_error_panels(results, "learnt-non-oracle", actions)),
+        panels=(
+            *_error_panels(results, "learnt-oracle", actions),
+            *_error_panels(results, "learnt-non-oracle", actions),
+        ),
         label="fig:summary_performance_cont_policy",
         parts=tuple(
             f"fig:{view}_by_action_dim_{setting}_learnt_policies"
@@ -73,8 +78,10 @@ def performance_figures(results: Results) -> list[Figure]:
 
 
 _CAPTION = (
-    "Share of rows (policy and bucket) in which Kernel-WIS has strictly the smaller error at the printed precision, and the median over "
-    "rows of (WIS − Kernel-WIS) / (WIS + Kernel-WIS): above the line Kernel-WIS is better. Hollow: computed from the published tables."
+    "Share of rows (policy and bucket) in which Kernel-WIS has strictly the smaller error at the printed "
+    "precision, and the median over "
+    "rows of (WIS − Kernel-WIS) / (WIS + Kernel-WIS): above the line Kernel-WIS is better. Hollow: computed "
+    "from the published tables."
 )
 
 
@@ -82,7 +89,9 @@ def _axes(results: Results) -> tuple[_Horizontal, _Horizontal]:
     def size(dataset: str, look: str) -> float:
         return paper_size_of(dataset) if look == "paper" else size_of(dataset, results)
 
-    return _Horizontal("rows of the dataset", size, True), _Horizontal("actions", lambda dataset, _: actions_of(dataset), False)
+    return _Horizontal("rows of the dataset", size, True), _Horizontal(
+        "actions", lambda dataset, _: actions_of(dataset), False
+    )
 
 
 def _error_panels(results: Results, setting: str, axis: _Horizontal) -> list[Scatter]:
@@ -99,11 +108,17 @@ _SHARE = Scale(-0.04, 1.04)
 
 
 def _panel(
-    title: str, axis: _Horizontal, groups: Iterable[_Group], value: Callable[[Scenario], float], y: Scale | None, level: float
+    title: str,
+    axis: _Horizontal,
+    groups: Iterable[_Group],
+    value: Callable[[Scenario], float],
+    y: Scale | None,
+    level: float,
 ) -> Scatter:
     shown = list(groups)
     series = tuple(
-        Series(name=group.name, look=group.look, marks=_marks(group, axis, value), named=place == 0) for place, group in enumerate(shown)
+        Series(name=group.name, look=group.look, marks=_marks(group, axis, value), named=place == 0)
+        for place, group in enumerate(shown)
     )
     everything = [mark for one in series for mark in one.marks]
     xs = [mark.x for mark in everything]
@@ -136,9 +151,12 @@ def coverage_figures(results: Results) -> list[Figure]:
     """The figures of coverage, from bootstrap intervals if there are any."""
     kind: IntervalKind = "bootstrap" if results.replicates else "influence"
     size, _ = _axes(results)
-    words = "percentile bootstrap" if kind == "bootstrap" else "influence-function (no bootstrap has been run)"
+    words = (
+        "percentile bootstrap" if kind == "bootstrap" else "influence-function (no bootstrap has been run)"
+    )
     caption = (
-        f"Share of rows in which the coverage of one estimator is strictly larger, and mean difference, Kernel-WIS minus WIS, at 95 %; "
+        f"Share of rows in which the coverage of one estimator is strictly larger, and mean difference, "
+        f"Kernel-WIS minus WIS, at 95 %; "
         f"{words} intervals. Hollow: from the published table, whose level is not known."
     )
     return [
@@ -158,10 +176,19 @@ def coverage_figures(results: Results) -> list[Figure]:
 
 def _coverage_panels(results: Results, setting: str, kind: IntervalKind, axis: _Horizontal) -> list[Scatter]:
     rows = {truth: coverage_rows(results, setting, truth, kind) for truth in TRUTHS}
-    groups = [_Group(_NAMES[truth], _LOOKS[truth], coverage_by_dataset(rows[truth], "ours")) for truth in TRUTHS]
+    groups = [
+        _Group(_NAMES[truth], _LOOKS[truth], coverage_by_dataset(rows[truth], "ours")) for truth in TRUTHS
+    ]
     groups.append(_Group("paper", "paper", coverage_by_dataset(rows["published"], "paper")))
     return [
-        _panel(f"{setting}: share of rows, Kernel-WIS covers more", axis, groups, lambda one: one.won, _SHARE, 0.5),
+        _panel(
+            f"{setting}: share of rows, Kernel-WIS covers more",
+            axis,
+            groups,
+            lambda one: one.won,
+            _SHARE,
+            0.5,
+        ),
         _panel(f"{setting}: share of rows, WIS covers more", axis, groups, lambda one: one.lost, _SHARE, 0.5),
         _panel(f"{setting}: difference in coverage", axis, groups, lambda one: one.gain, None, 0.0),
     ]

@@ -27,7 +27,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Points drawn alike; ``look`` is ``ours``, ``other`` or ``paper``, and ``named`` puts names beside them."""
+    """Points drawn alike; ``look`` is ``ours``, ``other`` or ``paper``, and ``named`` puts names
+    beside them.
+    """
 
     name: str
     look: str
@@ -51,12 +53,28 @@ class Scatter:
 
 def scatter(key: str, shown: Scatter, width: float) -> Markup:
     """Draw named points with a legend above them."""
-    area = Canvas(width=width, height=_HEIGHT, x=shown.x, y=shown.y, left=strokes.tick_room(shown.y), right=14, top=62, bottom=46)
-    nodes: list[Node] = [strokes.vertical_axis(area, ""), strokes.horizontal_axis(area, shown.x_name, grid=False)]
+    area = Canvas(
+        width=width,
+        height=_HEIGHT,
+        x=shown.x,
+        y=shown.y,
+        left=strokes.tick_room(shown.y),
+        right=14,
+        top=62,
+        bottom=46,
+    )
+    nodes: list[Node] = [
+        strokes.vertical_axis(area, ""),
+        strokes.horizontal_axis(area, shown.x_name, grid=False),
+    ]
     nodes += [strokes.text(0, 14, shown.y_name, look="heading"), *_legend(shown.series)]
     if shown.level is not None and shown.y.holds(shown.level):
-        nodes.append(strokes.line(area.left, area.down(shown.level), area.end, area.down(shown.level), "reference"))
-    taken: list[Box] = [_box_of_dot(area, mark) for series in shown.series if series.named for mark in _finite(series)]
+        nodes.append(
+            strokes.line(area.left, area.down(shown.level), area.end, area.down(shown.level), "reference")
+        )
+    taken: list[Box] = [
+        _box_of_dot(area, mark) for series in shown.series if series.named for mark in _finite(series)
+    ]
     for series in shown.series:
         nodes += [_dot(area, series, mark) for mark in _finite(series)]
     for series in shown.series:
@@ -95,7 +113,12 @@ def _label(area: Canvas, mark: Mark, taken: list[Box]) -> Markup:
         for side in (1, -1):
             start = x + 8 if side > 0 else x - 8 - room
             box = (start, y + shift - 7, start + room, y + shift + 5)
-            free = area.left - 4 <= start and start + room <= area.width and box[1] >= 46 and box[3] <= area.floor + 4
+            free = (
+                area.left - 4 <= start
+                and start + room <= area.width
+                and box[1] >= 46
+                and box[3] <= area.floor + 4
+            )
             if free and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 return strokes.text(start, y + shift + 4, mark.name, look="tick")

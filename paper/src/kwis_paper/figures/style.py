@@ -30,4 +30,6 @@ def _for_drawings() -> str:
     colours = re.search(r":root\s*{[^}]*}", text)
     rules = re.findall(r"^[^@{}\n]*(?:svg|\.k-|\.p-)[^{}\n]*{[^}]*}", text, flags=re.MULTILINE)
     font = "svg.alone { font-family: system-ui, sans-serif; background: #ffffff; }"
-    return "\n".join([colours.group() if colours else "", font, *(rule for rule in rules if not rule.startswith("figure"))])
+    return "\n".join(
+        [colours.group() if colours else "", font, *(rule for rule in rules if not rule.startswith("figure"))]
+    )

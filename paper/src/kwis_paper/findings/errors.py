@@ -38,7 +38,8 @@ def significant_oracle(results: Results, truth: Truth) -> Finding:
         return NOTHING
     kernel, wis = _better(pairs)
     return Finding(
-        kernel + wis <= 11 and wis <= 1, f"{kernel + wis} of {len(pairs)} rows differ significantly: {kernel} for Kernel-WIS, {wis} for WIS"
+        kernel + wis <= 11 and wis <= 1,
+        f"{kernel + wis} of {len(pairs)} rows differ significantly: {kernel} for Kernel-WIS, {wis} for WIS",
     )
 
 
@@ -47,7 +48,9 @@ def rows_won_oracle(results: Results, truth: Truth) -> Finding:
     if not pairs:
         return NOTHING
     wis, kernel = (sum(pair.winner == name for pair in pairs) for name in ("wis", "kernel-wis"))
-    return Finding(wis > kernel, f"WIS wins {wis} rows by more than 0.001, Kernel-WIS {kernel}, of {len(pairs)}")
+    return Finding(
+        wis > kernel, f"WIS wins {wis} rows by more than 0.001, Kernel-WIS {kernel}, of {len(pairs)}"
+    )
 
 
 def medians(setting: str) -> Look:
@@ -56,7 +59,10 @@ def medians(setting: str) -> Look:
         if not found:
             return NOTHING
         ahead = [one for one in found if one.gain > 0]
-        return Finding(len(ahead) > len(found) / 2, f"positive median on {len(ahead)} of {len(found)} datasets: {_listed(found)}")
+        return Finding(
+            len(ahead) > len(found) / 2,
+            f"positive median on {len(ahead)} of {len(found)} datasets: {_listed(found)}",
+        )
 
     return look
 
@@ -72,20 +78,30 @@ def margins(setting: str) -> Look:
         if not gaps:
             return NOTHING
         best, worst = max(gaps, key=lambda gap: gap[0]), min(gaps, key=lambda gap: gap[0])
-        words = f"largest gain of Kernel-WIS {best[0]:.3f} ({' '.join(best[1].label)}), of WIS {-worst[0]:.3f} ({' '.join(worst[1].label)})"
+        words = (
+            f"largest gain of Kernel-WIS {best[0]:.3f} ({' '.join(best[1].label)}), of WIS {-worst[0]:.3f} "
+            f"({' '.join(worst[1].label)})"
+        )
         return Finding(best[0] > 2 * max(-worst[0], 0.0), words)
 
     return look
 
 
 def trend(results: Results, truth: Truth) -> Finding:
-    found = [one for one in by_dataset(ours(results, "oracle", truth), "ours") if math.isfinite(actions_of(one.dataset))]
+    found = [
+        one
+        for one in by_dataset(ours(results, "oracle", truth), "ours")
+        if math.isfinite(actions_of(one.dataset))
+    ]
     if len(found) < 4:
         return NOTHING
     won = [one.won for one in found]
     by_size = rank_correlation([size_of(one.dataset, results) for one in found], won)
     by_actions = rank_correlation([actions_of(one.dataset) for one in found], won)
-    words = f"rank correlation of the share won with size {by_size:+.2f}, with action dimension {by_actions:+.2f}, {len(found)} datasets"
+    words = (
+        f"rank correlation of the share won with size {by_size:+.2f}, with action dimension "
+        f"{by_actions:+.2f}, {len(found)} datasets"
+    )
     return Finding(by_actions > 0.5 if math.isfinite(by_actions) else None, words)
 
 
@@ -105,10 +121,20 @@ def best_non_oracle(results: Results, truth: Truth) -> Finding:
     rows = overall(results, truth, "non-oracle")
     if not rows:
         return NOTHING
-    best = [dataset for (_, dataset), means in rows.items() if means["kernel-wis"] <= min(means.values()) + 0.001 + 1e-9]
-    others = ", ".join(f"{dataset}: {min(means, key=means.__getitem__)}" for (_, dataset), means in rows.items() if dataset not in best)
+    best = [
+        dataset
+        for (_, dataset), means in rows.items()
+        if means["kernel-wis"] <= min(means.values()) + 0.001 + 1e-9
+    ]
+    others = ", ".join(
+        f"{dataset}: {min(means, key=means.__getitem__)}"
+        for (_, dataset), means in rows.items()
+        if dataset not in best
+    )
     return Finding(
-        len(best) == len(rows), f"best or within 0.001 on {len(best)} of {len(rows)} datasets" + (f"; else {others}" if others else "")
+        len(best) == len(rows),
+        f"best or within 0.001 on {len(best)} of {len(rows)} datasets"
+        + (f"; else {others}" if others else ""),
     )
 
 
@@ -120,7 +146,8 @@ def state_wis(results: Results, truth: Truth) -> Finding:
     close = [f"{dataset} {setting}" for (setting, dataset) in rows if (setting, dataset) not in beaten]
     return Finding(
         len(beaten) == len(rows),
-        f"worse than Kernel-WIS in {len(beaten)} of {len(rows)} rows" + (f"; not in {', '.join(close)}" if close else ""),
+        f"worse than Kernel-WIS in {len(beaten)} of {len(rows)} rows"
+        + (f"; not in {', '.join(close)}" if close else ""),
     )
 
 
@@ -129,7 +156,10 @@ def mostly_better(results: Results, truth: Truth) -> Finding:
     if not pairs:
         return NOTHING
     kernel, wis = _better(pairs)
-    return Finding(kernel > len(pairs) / 2, f"significantly better in {kernel} of {len(pairs)} rows, significantly worse in {wis}")
+    return Finding(
+        kernel > len(pairs) / 2,
+        f"significantly better in {kernel} of {len(pairs)} rows, significantly worse in {wis}",
+    )
 
 
 def optdigits(results: Results, truth: Truth) -> Finding:
@@ -138,12 +168,19 @@ def optdigits(results: Results, truth: Truth) -> Finding:
         return NOTHING
     behind = [dataset for (_, dataset), means in rows.items() if means["kernel-wis"] >= means["wis"]]
     means = rows["non-oracle", "optdigits"]
-    words = f"optdigits: WIS {means['wis']:.3f}, Kernel-WIS {means['kernel-wis']:.3f}; not ahead on {', '.join(behind) or 'no dataset'}"
+    words = (
+        f"optdigits: WIS {means['wis']:.3f}, Kernel-WIS {means['kernel-wis']:.3f}; not ahead on "
+        f"{', '.join(behind) or 'no dataset'}"
+    )
     return Finding("optdigits" in behind, words)
 
 
 def continuous(results: Results, truth: Truth) -> Finding:
-    pairs = [row.ours for row in ours(results, "continuous", truth) if row.dataset == "optdigitsDist" and row.ours is not None]
+    pairs = [
+        row.ours
+        for row in ours(results, "continuous", truth)
+        if row.dataset == "optdigitsDist" and row.ours is not None
+    ]
     cells = results.chosen("continuous", "optdigitsDist")
     if not pairs:
         return NOTHING
@@ -160,17 +197,26 @@ def uniform(results: Results, truth: Truth) -> Finding:
     if not found:
         return NOTHING
     ahead = [one for one in found if one.gain > 0]
-    return Finding(len(ahead) == len(found), f"positive median on {len(ahead)} of {len(found)} datasets: {_listed(found)}")
+    return Finding(
+        len(ahead) == len(found),
+        f"positive median on {len(ahead)} of {len(found)} datasets: {_listed(found)}",
+    )
 
 
 def learnt_oracle(results: Results, truth: Truth) -> Finding:
-    learnt, gibbs = (by_dataset(ours(results, setting, truth), "ours") for setting in ("learnt-oracle", "oracle"))
+    learnt, gibbs = (
+        by_dataset(ours(results, setting, truth), "ours") for setting in ("learnt-oracle", "oracle")
+    )
     if not learnt or not gibbs:
         return NOTHING
-    low, high = (min(one.won for one in found) for found in (learnt, gibbs)), (max(one.won for one in found) for found in (learnt, gibbs))
+    low, high = (
+        (min(one.won for one in found) for found in (learnt, gibbs)),
+        (max(one.won for one in found) for found in (learnt, gibbs)),
+    )
     (low_learnt, low_gibbs), (high_learnt, high_gibbs) = tuple(low), tuple(high)
     words = (
-        f"share of rows won, worst and best dataset: {low_learnt:.2f} and {high_learnt:.2f}, against {low_gibbs:.2f} and {high_gibbs:.2f}"
+        f"share of rows won, worst and best dataset: {low_learnt:.2f} and {high_learnt:.2f}, against "
+        f"{low_gibbs:.2f} and {high_gibbs:.2f}"
     )
     return Finding(low_learnt > low_gibbs and high_learnt > high_gibbs, words)
 
@@ -180,4 +226,6 @@ def always(results: Results, truth: Truth) -> Finding:
     if not rows:
         return NOTHING
     ahead = sum(means["kernel-wis"] <= means["wis"] for means in rows.values())
-    return Finding(ahead == len(rows), f"error at most that of WIS in {ahead} of {len(rows)} rows of the overall table")
+    return Finding(
+        ahead == len(rows), f"error at most that of WIS in {ahead} of {len(rows)} rows of the overall table"
+    )

@@ -21,14 +21,21 @@ def coverage_gap(setting: str) -> Look:
         if not found:
             return NOTHING
         far = max(found, key=lambda one: abs(one.gain))
-        return Finding(abs(far.gain) <= 0.06, f"largest mean difference at 95 % ({kind}): {far.gain:+.3f} on {far.dataset}")
+        return Finding(
+            abs(far.gain) <= 0.06,
+            f"largest mean difference at 95 % ({kind}): {far.gain:+.3f} on {far.dataset}",
+        )
 
     return look
 
 
 def coverage_follows_error(results: Results, truth: Truth) -> Finding:
     kind = "bootstrap" if results.replicates else "influence"
-    rows = [row for row in coverage_rows(results, "non-oracle", truth, kind) if row.bucket.ours is not None and math.isfinite(row.wis[-1])]
+    rows = [
+        row
+        for row in coverage_rows(results, "non-oracle", truth, kind)
+        if row.bucket.ours is not None and math.isfinite(row.wis[-1])
+    ]
     if len(rows) < 4:
         return NOTHING
     errors = [row.bucket.ours.kernel.mean for row in rows if row.bucket.ours is not None]
@@ -36,7 +43,8 @@ def coverage_follows_error(results: Results, truth: Truth) -> Finding:
     lost = float(np.mean([row.kernel[-1] - row.wis[-1] for row in rows]))
     return Finding(
         linked < -0.5,
-        f"rank correlation of error and coverage {linked:+.2f}; Kernel-WIS minus WIS {lost:+.3f} in the mean at 95 % ({kind})",
+        f"rank correlation of error and coverage {linked:+.2f}; Kernel-WIS minus WIS {lost:+.3f} in the mean "
+        f"at 95 % ({kind})",
     )
 
 
@@ -46,9 +54,21 @@ def per_feature(results: Results, truth: Truth) -> Finding:
         rows = [(row, [facts for facts in row.cells if facts.key in found]) for row in overall_rows(results)]
         used = [(row, cells) for row, cells in rows if len(cells) >= 2]
         if used:
-            gaps = [float(np.mean(results.errors(name, cells, truth) - results.errors("kernel-wis", cells, truth))) for _, cells in used]
-            better = [f"{row.dataset} {row.setting}" for (row, _), gap in zip(used, gaps, strict=True) if gap < -0.001]
-            return Finding(len(better) <= 1, f"{words}: better by more than 0.001 in {len(better)} of {len(used)} rows" + _in(better))
+            gaps = [
+                float(
+                    np.mean(results.errors(name, cells, truth) - results.errors("kernel-wis", cells, truth))
+                )
+                for _, cells in used
+            ]
+            better = [
+                f"{row.dataset} {row.setting}"
+                for (row, _), gap in zip(used, gaps, strict=True)
+                if gap < -0.001
+            ]
+            return Finding(
+                len(better) <= 1,
+                f"{words}: better by more than 0.001 in {len(better)} of {len(used)} rows" + _in(better),
+            )
     return NOTHING
 
 
@@ -85,21 +105,32 @@ def digits(results: Results, truth: Truth) -> Finding:
 
 def epochs(results: Results, truth: Truth) -> Finding:
     del truth  # a fact about training
-    accuracy, chosen = (results.curves.get(("optdigits", f"linear/{name}")) for name in ("accuracy", "epochs"))
+    accuracy, chosen = (
+        results.curves.get(("optdigits", f"linear/{name}")) for name in ("accuracy", "epochs")
+    )
     if accuracy is None or chosen is None:
         return NOTHING
-    words = f"best validation accuracy {accuracy.max():.2f}, epochs {chosen[0]:.0f} and {chosen[1]:.0f} (optimiser and step size are ours)"
+    words = (
+        f"best validation accuracy {accuracy.max():.2f}, epochs {chosen[0]:.0f} and {chosen[1]:.0f} "
+        f"(optimiser and step size are ours)"
+    )
     return Finding(abs(float(accuracy.max()) - 0.97) <= 0.015, words)
 
 
 def autoencoder(results: Results, truth: Truth) -> Finding:
     del truth  # a fact about training
-    parts = [results.curves.get(("optdigitsDist", f"autoencoder/test_{name}")) for name in ("reconstruction", "divergence")]
+    parts = [
+        results.curves.get(("optdigitsDist", f"autoencoder/test_{name}"))
+        for name in ("reconstruction", "divergence")
+    ]
     if any(part is None for part in parts):
         return NOTHING
     first, second = (np.asarray(part) for part in parts)
     moved = [abs(float(part[-1] - part[-6])) / float(part[-1]) for part in (first, second)]
-    words = f"after {first.size} epochs {first[-1]:.1f} and {second[-1]:.1f} nats on test rows, within {max(moved):.0%} over the last five"
+    words = (
+        f"after {first.size} epochs {first[-1]:.1f} and {second[-1]:.1f} nats on test rows, within "
+        f"{max(moved):.0%} over the last five"
+    )
     return Finding(max(moved) < 0.05 and min(first[-1], second[-1]) > 0, words)
 
 
@@ -110,5 +141,7 @@ def cost(results: Results, truth: Truth) -> Finding:
         return NOTHING
     longest = max(spent, key=spent.__getitem__)
     total, most = sum(spent.values()) / 60, spent[longest] / 60
-    words = f"shared bandwidths: {total:.1f} minutes for {len(spent)} datasets, at most {most:.1f} ({longest})"
+    words = (
+        f"shared bandwidths: {total:.1f} minutes for {len(spent)} datasets, at most {most:.1f} ({longest})"
+    )
     return Finding(None, words)

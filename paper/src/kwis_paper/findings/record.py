@@ -39,7 +39,11 @@ def mean_errors(results: Results, cells: Sequence[CellFacts], truth: Truth) -> d
 
 
 def overall(results: Results, truth: Truth, *settings: str) -> dict[tuple[str, str], dict[str, float]]:
-    rows = [row for row in overall_rows(results) if row.cells and row.setting in settings and row.cells[0].published]
+    rows = [
+        row
+        for row in overall_rows(results)
+        if row.cells and row.setting in settings and row.cells[0].published
+    ]
     return {(row.setting, row.dataset): mean_errors(results, row.cells, truth) for row in rows}
 
 

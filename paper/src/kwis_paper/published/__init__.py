@@ -1,7 +1,8 @@
 """The paper's published tables, as facts to compare with.
 
-They are the numbers of the tables in the paper that introduces Kernel-WIS, one CSV file per table; a value printed as "a ± b" is split
-into a column and its ``_std``. Columns of text stay text, ``n_obs`` is whole, and what the paper prints as nan is ``nan``.
+They are the numbers of the tables in the paper that introduces Kernel-WIS, one CSV file per table; a value
+printed as "a ± b" is split into a column and its ``_std``. Columns of text stay text, ``n_obs`` is whole, and
+what the paper prints as nan is ``nan``.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def table(name: str) -> PublishedTable:
         raise InputError(f"`name` must be one of {', '.join(CAPTIONS)}, got {name!r}")
     text = (files(__package__) / f"{name}.csv").read_text(encoding="utf-8")
     header, *body = csv.reader(text.splitlines())
-    rows = tuple(tuple(_parse(column, text) for column, text in zip(header, row, strict=True)) for row in body)
+    rows = tuple(
+        tuple(_parse(column, text) for column, text in zip(header, row, strict=True)) for row in body
+    )
     return PublishedTable(name, CAPTIONS[name], tuple(header), rows)
 
 

@@ -16,13 +16,26 @@ from kwis_paper.tables.record import Entry, Line, Table
 from kwis_paper.tables.timings import timing_table
 from kwis_paper.tables.writers import WRITERS, as_csv, as_latex, as_markdown, write_all
 
-__all__ = ["WRITERS", "Entry", "Line", "Table", "all_tables", "as_csv", "as_latex", "as_markdown", "write_all"]
+__all__ = [
+    "WRITERS",
+    "Entry",
+    "Line",
+    "Table",
+    "all_tables",
+    "as_csv",
+    "as_latex",
+    "as_markdown",
+    "write_all",
+]
 
 
 def all_tables(results: Results) -> list[Table]:
     """All tables, in the paper's order, each under both truths where a truth enters; ours follow."""
     bucket = {setting: [bucket_table(results, setting, truth) for truth in TRUTHS] for setting in _BUCKETS}
-    coverage = {name: [table for truth in TRUTHS for table in coverage_tables(results, name, truth)] for name in COVERAGE_TABLES}
+    coverage = {
+        name: [table for truth in TRUTHS for table in coverage_tables(results, name, truth)]
+        for name in COVERAGE_TABLES
+    }
     return [
         dataset_table(results),
         *(overall_table(results, truth) for truth in TRUTHS),

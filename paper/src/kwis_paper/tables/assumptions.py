@@ -16,12 +16,25 @@ def assumption_table(results: Results) -> Table:
     """Assumptions 1 to 9 and the condition on the bandwidth."""
     rows = (
         ("1", "The kernel is bounded.", "Provable: the RBF is at most 1.", "Holds."),
-        ("2", "The scaled kernels have polynomial covering numbers.", "Provable, not testable on data: true of the RBF.", "Holds."),
-        ("3", "The class of scaled kernels is pointwise measurable.", "Provable: the RBF is continuous.", "Holds."),
+        (
+            "2",
+            "The scaled kernels have polynomial covering numbers.",
+            "Provable, not testable on data: true of the RBF.",
+            "Holds.",
+        ),
+        (
+            "3",
+            "The class of scaled kernels is pointwise measurable.",
+            "Provable: the RBF is continuous.",
+            "Holds.",
+        ),
         (
             "4",
             "The kernel is zero outside a box.",
-            "Checkable by looking at the kernel. It conflicts with assumption 5, which wants it positive everywhere.",
+            (
+                "Checkable by looking at the kernel. It conflicts with assumption 5, which wants it positive "
+                "everywhere."
+            ),
             "Fails for the RBF; holds for kernels of compact support.",
         ),
         (
@@ -36,8 +49,18 @@ def assumption_table(results: Results) -> Table:
             "Not testable. It is false where contexts are categorical or repeat.",
             "Fails for soybean and kropt, whose features are all categorical; unknown for the others.",
         ),
-        ("7", "Weights are bounded, and bounded away from zero.", "Checkable: extremes of the weights, effective sample size.", _weights()),
-        ("8", "Rewards lie between 0 and 1.", "Checkable on every reward.", "Holds by construction, noise included."),
+        (
+            "7",
+            "Weights are bounded, and bounded away from zero.",
+            "Checkable: extremes of the weights, effective sample size.",
+            _weights(),
+        ),
+        (
+            "8",
+            "Rewards lie between 0 and 1.",
+            "Checkable on every reward.",
+            "Holds by construction, noise included.",
+        ),
         (
             "9",
             "The propensities are right.",
@@ -47,7 +70,10 @@ def assumption_table(results: Results) -> Table:
         (
             "h",
             "The bandwidth shrinks, but slowly: n h^d / log n grows without bound.",
-            "Checkable only along a sequence of samples. With right propensities cross-validation has no reason to shrink it.",
+            (
+                "Checkable only along a sequence of samples. With right propensities cross-validation has no "
+                "reason to shrink it."
+            ),
             _widths(results),
         ),
     )
@@ -70,7 +96,10 @@ def _weights() -> str:
         lows = [top * math.exp(-1 / temperature) for top, temperature in zip(tops, TEMPERATURES, strict=True)]
         ratios.append(max(tops) / min(lows))
     largest = max(ratios)
-    return f"Holds for Gibbs policies: every weight lies between {1 / largest:.3f} and {largest:.1f}. Trained policies have no such bound."
+    return (
+        f"Holds for Gibbs policies: every weight lies between {1 / largest:.3f} and {largest:.1f}. Trained "
+        f"policies have no such bound."
+    )
 
 
 def _local_means(results: Results) -> str:

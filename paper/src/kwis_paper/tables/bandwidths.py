@@ -1,4 +1,6 @@
-"""Shared against per-feature bandwidths: the whole warm-started run as far as it came, and a sample with plain starts."""
+"""Shared against per-feature bandwidths: the whole warm-started run as far as it came, and a sample with
+plain starts.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from kwis_paper.tables.record import Entry, Line, Table, difference, number, spr
 _COLUMNS = (
     *(("", name) for name in ("Reward", "Behaviour", "Dataset", "N")),
     *((name, column) for name in ("WIS", "Kernel-WIS shared") for column in ("ours", "paper", "diff.")),
-    *(("Per feature, plain starts", column) for column in ("N", "ours", "std. error", "paper", "diff.", "shared, same N")),
+    *(
+        ("Per feature, plain starts", column)
+        for column in ("N", "ours", "std. error", "paper", "diff.", "shared, same N")
+    ),
     *(("Per feature, warm start", column) for column in ("N", "ours", "diff.", "shared, same N")),
 )
 
@@ -29,12 +34,18 @@ def bandwidth_table(results: Results, truth: Truth) -> Table:
     for name, words in ((PLAIN, "Plain starts"), (WARM, "Warm start")):
         covered = sum(bool(_with(results, name, row)) for row in rows)
         total = len(results.outcomes.get(name, {}))
-        notes.append(f"{words}: {total:,} experiments in {covered} of {len(rows)} rows." if total else f"{words}: not run yet.")
+        notes.append(
+            f"{words}: {total:,} experiments in {covered} of {len(rows)} rows."
+            if total
+            else f"{words}: not run yet."
+        )
     return Table(
         key=f"bandwidths-{truth}",
         title=f"Shared and per-feature bandwidths, {truth} truth",
-        caption=f"Mean absolute error ± standard deviation, {TRUTH_WORDS[truth]}. Plain starts are the paper's algorithm on a seeded, "
-        "stratified sample of experiments, to convergence or 600 evaluations; the warm start begins at the shared optimum and is capped.",
+        caption=f"Mean absolute error ± standard deviation, {TRUTH_WORDS[truth]}. Plain starts are the "
+        f"paper's algorithm on a seeded, "
+        "stratified sample of experiments, to convergence or 600 evaluations; the warm start begins at the "
+        "shared optimum and is capped.",
         columns=tuple(name for _, name in _COLUMNS),
         groups=tuple(group for group, _ in _COLUMNS),
         lines=tuple(_line(results, row, truth) for row in rows),
@@ -60,8 +71,16 @@ def _line(results: Results, row: OverallRow, truth: Truth) -> Line:
     entries += [whole(len(sample)), spread(ours.mean, ours.std), number(error), spread(paper.mean, paper.std)]
     entries += [difference(ours.mean, paper.mean), number(shared.mean)]
     warm = _with(results, WARM, row)
-    ours, shared = Spread.of(results.errors(WARM, warm, truth)), Spread.of(results.errors("kernel-wis", warm, truth))
-    entries += [whole(len(warm)), spread(ours.mean, ours.std), difference(ours.mean, paper.mean), number(shared.mean)]
+    ours, shared = (
+        Spread.of(results.errors(WARM, warm, truth)),
+        Spread.of(results.errors("kernel-wis", warm, truth)),
+    )
+    entries += [
+        whole(len(warm)),
+        spread(ours.mean, ours.std),
+        difference(ours.mean, paper.mean),
+        number(shared.mean),
+    ]
     return Line(entries=tuple(entries), dataset=row.dataset, setting=row.setting)
 
 

@@ -8,14 +8,23 @@ from collections.abc import Sequence
 from kwis_paper.results import Results, Truth
 from kwis_paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reward_note
 from kwis_paper.tables.record import MISSING, Entry, Line, Table, difference, number, spread, text, whole
-from kwis_paper.training import ASCENT_EPOCHS, ASCENT_STEP, CLASSIFIER_EPOCHS, CLASSIFIER_STEP, VALIDATION_SHARE
+from kwis_paper.training import (
+    ASCENT_EPOCHS,
+    ASCENT_STEP,
+    CLASSIFIER_EPOCHS,
+    CLASSIFIER_STEP,
+    VALIDATION_SHARE,
+)
 
 _TITLES = {
     "oracle": ("Oracle behaviour policies", "tbl:k_wis_wis_oracle_results"),
     "non-oracle": ("Non-oracle behaviour policies", "tbl:k_wis_wis_non_oracle_results"),
     "continuous": ("Single-action and continuous rewards", "tbl:k_wis_wis_cont_results"),
     "learnt-oracle": ("Learnt logging policies, oracle", "tbl:k_wis_wis_oracle_results_learnt_policies"),
-    "learnt-non-oracle": ("Learnt logging policies, non-oracle", "tbl:k_wis_wis_non_oracle_results_learnt_policies"),
+    "learnt-non-oracle": (
+        "Learnt logging policies, non-oracle",
+        "tbl:k_wis_wis_non_oracle_results_learnt_policies",
+    ),
 }
 _COLUMNS = (
     ("", "Dataset"),
@@ -36,7 +45,10 @@ _COLUMNS = (
 )
 TRUTH_WORDS = {
     "published": "against the value without the noise of the rewards, as published",
-    "expected": "against the value of the rewards as logged; the paper's numbers beside them are against the value without noise",
+    "expected": (
+        "against the value of the rewards as logged; the paper's numbers beside them are against the "
+        "value without noise"
+    ),
 }
 
 
@@ -45,8 +57,10 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
     rows = buckets(results, setting, truth)
     title, label = _TITLES[setting]
     caption = (
-        f"{title}: mean absolute error ± standard deviation over experiments, {TRUTH_WORDS[truth]}. Bold: the better of WIS and "
-        "Kernel-WIS, neither if they are within 0.001; p-values of at most 0.05. The paired test compares the same experiments."
+        f"{title}: mean absolute error ± standard deviation over experiments, {TRUTH_WORDS[truth]}. Bold: "
+        f"the better of WIS and "
+        "Kernel-WIS, neither if they are within 0.001; p-values of at most 0.05. The paired test compares "
+        "the same experiments."
     )
     return Table(
         key=f"{setting}-{truth}",
@@ -56,21 +70,35 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
         groups=tuple(group for group, _ in _COLUMNS),
         lines=tuple(_line(row) for row in rows),
         label=label,
-        notes=(*notes_of([row.dataset for row in rows]), *choice_notes(results, setting), *missing_notes(rows)),
+        notes=(
+            *notes_of([row.dataset for row in rows]),
+            *choice_notes(results, setting),
+            *missing_notes(rows),
+        ),
     )
 
 
 def choice_notes(results: Results, setting: str) -> tuple[str, ...]:
     """Choices of ours where the paper is silent, which the rows of a setting depend on."""
     ascent = (
-        f"IW and SNIW policies: trained once per dataset and temperature by {ASCENT_EPOCHS} full-batch steps of {ASCENT_STEP} up the "
-        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at temperature 0.5: our choices."
+        f"IW and SNIW policies: trained once per dataset and temperature by {ASCENT_EPOCHS} full-batch steps "
+        f"of {ASCENT_STEP} up the "
+        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at "
+        "temperature 0.5: our choices."
     )
     classifier = (
-        f"Logging classifiers: Adam with a step of {CLASSIFIER_STEP:g}, at most {CLASSIFIER_EPOCHS} epochs, a validation share of "
-        f"{VALIDATION_SHARE}, and the epochs that the paper's rule selects; optimiser, step and share are ours."
+        f"Logging classifiers: Adam with a step of {CLASSIFIER_STEP:g}, at most {CLASSIFIER_EPOCHS} epochs, "
+        f"a validation share of "
+        f"{VALIDATION_SHARE}, and the epochs that the paper's rule selects; optimiser, step and share are "
+        f"ours."
     )
-    more = (classifier,) if setting.startswith("learnt") else (reward_note(results.design),) if setting == "continuous" else ()
+    more = (
+        (classifier,)
+        if setting.startswith("learnt")
+        else (reward_note(results.design),)
+        if setting == "continuous"
+        else ()
+    )
     return (*more, ascent)
 
 
@@ -117,10 +145,17 @@ def p_entry(value: float) -> Entry:
 
 def missing_notes(rows: Sequence[Bucket]) -> tuple[str, ...]:
     """Which published rows we have no experiments for, and which of ours the paper has not."""
-    lacking = sorted({row.dataset for row in rows if row.ours is None} - {row.dataset for row in rows if row.ours is not None})
+    lacking = sorted(
+        {row.dataset for row in rows if row.ours is None}
+        - {row.dataset for row in rows if row.ours is not None}
+    )
     elsewhere = [row for row in rows if row.ours is None and row.dataset not in lacking]
     left_out = sorted(
-        {row.dataset for row in rows if row.paper is None and not any(other.paper for other in rows if other.dataset == row.dataset)}
+        {
+            row.dataset
+            for row in rows
+            if row.paper is None and not any(other.paper for other in rows if other.dataset == row.dataset)
+        }
     )
     notes = []
     if lacking:

@@ -9,7 +9,8 @@ from kwis_paper.summaries import notes_of
 from kwis_paper.tables.record import Entry, Line, Table, text
 
 _READING = (
-    "Marginal against drastic is read as: the largest gain of Kernel-WIS in a row is more than twice the largest of WIS. "
+    "Marginal against drastic is read as: the largest gain of Kernel-WIS in a row is more than twice the "
+    "largest of WIS. "
     "Similar coverage is read as a mean difference of at most 0.06 on every dataset."
 )
 _VERDICTS = {True: "yes", False: "no", None: "–"}
@@ -19,7 +20,11 @@ def claim_table(results: Results) -> Table:
     """One line per claim."""
     lines = [
         Line(
-            entries=(text(claim.section), text(claim.words), *(entry for truth in TRUTHS for entry in _entries(claim.look(results, truth))))
+            entries=(
+                text(claim.section),
+                text(claim.words),
+                *(entry for truth in TRUTHS for entry in _entries(claim.look(results, truth))),
+            )
         )
         for claim in CLAIMS
     ]
@@ -27,7 +32,8 @@ def claim_table(results: Results) -> Table:
     return Table(
         key="claims",
         title="Claims made in prose",
-        caption="What the paper says, and whether it is so here, under the published truth (without the noise of the rewards) and under "
+        caption="What the paper says, and whether it is so here, under the published truth (without the "
+        "noise of the rewards) and under "
         "the expected one (the rewards as logged). A dash: not a matter of yes or no, or not enough results.",
         columns=("Section", "Claim", *("Holds", "Finding") * 2),
         groups=groups,

@@ -25,15 +25,23 @@ def _table(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> 
     levels = tuple(f"{level:.0%}" for level in LEVELS)
     published = ("paper", *levels, "diff.")
     columns = [("", "Dataset"), ("", "Policy"), ("", "Difference")]
-    columns += [(name, column) for name in _NAMES for column in (levels if name == "Normalised" else published)]
+    columns += [
+        (name, column) for name in _NAMES for column in (levels if name == "Normalised" else published)
+    ]
     done = sum(not math.isnan(row.wis[0]) for row in rows)
     notes = [*notes_of([row.bucket.dataset for row in rows]), *missing_notes([row.bucket for row in rows])]
     if kind == "bootstrap":
         words = f"Resamples: {results.replicates}; rows with intervals: {done} of {len(rows)}."
-        notes.append(words if results.replicates else "No bootstrap intervals have been run: `kwis paper run --bootstrap 200` adds them.")
+        notes.append(
+            words
+            if results.replicates
+            else "No bootstrap intervals have been run: `kwis paper run --bootstrap 200` adds them."
+        )
     caption = (
-        f"Mean coverage of {_KINDS[kind]} over {results.design.test_sets} test sets, {TRUTH_WORDS[truth]}. The published level is unknown; "
-        "the difference is that of our 95% intervals. Bold: the higher coverage of WIS and Kernel-WIS at 95%, neither within 0.001."
+        f"Mean coverage of {_KINDS[kind]} over {results.design.test_sets} test sets, {TRUTH_WORDS[truth]}. "
+        f"The published level is unknown; "
+        "the difference is that of our 95% intervals. Bold: the higher coverage of WIS and Kernel-WIS at "
+        "95%, neither within 0.001."
     )
     return Table(
         key=f"{COVERAGE_TABLES[setting].replace('_', '-')}-{truth}-{kind}",

@@ -23,19 +23,26 @@ _COLUMNS = (
 
 def dataset_table(results: Results) -> Table:
     """Summary of the datasets, those of the paper and any other with results."""
-    shown = [spec for spec in SPECS.values() if spec.paper_rows is not None or any(f.dataset == spec.name for f in results.cells.values())]
+    shown = [
+        spec
+        for spec in SPECS.values()
+        if spec.paper_rows is not None or any(f.dataset == spec.name for f in results.cells.values())
+    ]
     own = sorted({facts.dataset for facts in results.cells.values()} - set(SPECS))
     return Table(
         key="datasets",
         title="Datasets",
-        caption="Datasets with the dimension of their states (after one-hot encoding in brackets), actions, rows and the sets of actions "
+        caption="Datasets with the dimension of their states (after one-hot encoding in brackets), actions, "
+        "rows and the sets of actions "
         "that Gibbs policies get wrong.",
         columns=tuple(name for _, name in _COLUMNS),
         groups=tuple(group for group, _ in _COLUMNS),
         lines=(*(_line(spec, results) for spec in shown), *(_own_line(name, results) for name in own)),
         label="tbl:dataset_summary_stats",
         notes=tuple(
-            f"{note[0].upper()}{note[1:]}." if not note.startswith(spec.name) else f"{note}." for spec in shown for note in spec.notes
+            f"{note[0].upper()}{note[1:]}." if not note.startswith(spec.name) else f"{note}."
+            for spec in shown
+            for note in spec.notes
         ),
     )
 

@@ -7,7 +7,14 @@ import math
 import numpy as np
 
 from kwis_paper import published
-from kwis_paper.overall import ESTIMATORS, LEFT_OUT, PUBLISHED_COLUMN, OverallRow, extra_estimators, overall_rows
+from kwis_paper.overall import (
+    ESTIMATORS,
+    LEFT_OUT,
+    PUBLISHED_COLUMN,
+    OverallRow,
+    extra_estimators,
+    overall_rows,
+)
 from kwis_paper.results import Results, Truth
 from kwis_paper.summaries import TOLERANCE, notes_of
 from kwis_paper.tables.buckets import TRUTH_WORDS
@@ -24,7 +31,8 @@ def overall_table(results: Results, truth: Truth) -> Table:
     return Table(
         key=f"overall-{truth}",
         title=f"Overall errors, {truth} truth",
-        caption=f"Mean absolute error over all experiments of a row, {TRUTH_WORDS[truth]}. Bold: the best of the paper's five estimators "
+        caption=f"Mean absolute error over all experiments of a row, {TRUTH_WORDS[truth]}. Bold: the best of "
+        f"the paper's five estimators "
         "and those within 0.001 of it.",
         columns=tuple(name for _, name in columns),
         groups=tuple(group for group, _ in columns),
@@ -38,12 +46,17 @@ def headline_table(results: Results) -> Table:
     """WIS and Kernel-WIS at a glance: the published truth beside the paper, and the expected truth."""
     rows = overall_rows(results)
     names = {"wis": "WIS", "kernel-wis": "Kernel-WIS"}
-    columns = [("", "Behaviour"), ("", "Dataset"), *((name, column) for name in names.values() for column in ("ours", "paper"))]
+    columns = [
+        ("", "Behaviour"),
+        ("", "Dataset"),
+        *((name, column) for name in names.values() for column in ("ours", "paper")),
+    ]
     columns += [("Expected truth:", name) for name in (*names.values(), "Normalised")]
     return Table(
         key="headline",
         title="WIS and Kernel-WIS at a glance",
-        caption="Mean absolute error over all experiments of a row, against the published truth beside the published number, and against "
+        caption="Mean absolute error over all experiments of a row, against the published truth beside the "
+        "published number, and against "
         "the expected truth.",
         columns=tuple(name for _, name in columns),
         groups=tuple(group for group, _ in columns),
@@ -53,9 +66,15 @@ def headline_table(results: Results) -> Table:
 
 
 def _headline_line(results: Results, row: OverallRow, names: tuple[str, ...]) -> Line:
-    entries: list[Entry] = [text(row.words[1] if row.setting != "continuous" else "Oracle, continuous rewards"), text(row.dataset)]
+    entries: list[Entry] = [
+        text(row.words[1] if row.setting != "continuous" else "Oracle, continuous rewards"),
+        text(row.dataset),
+    ]
     for name in names:
-        entries += [number(_mean(results, name, row, "published")), number(_said("overall", PUBLISHED_COLUMN[name], row))]
+        entries += [
+            number(_mean(results, name, row, "published")),
+            number(_said("overall", PUBLISHED_COLUMN[name], row)),
+        ]
     entries += [number(_mean(results, name, row, "expected")) for name in (*names, "normalised-kernel-wis")]
     return Line(entries=tuple(entries), dataset=row.dataset, setting=row.setting)
 
@@ -75,7 +94,9 @@ def _overall_line(results: Results, row: OverallRow, truth: Truth, extra: tuple[
             number(paper[name], bold=paper[name] <= best_said),
             difference(ours[name], paper[name]),
         ]
-    return Line(entries=(*entries, *(number(ours[name]) for name in extra)), dataset=row.dataset, setting=row.setting)
+    return Line(
+        entries=(*entries, *(number(ours[name]) for name in extra)), dataset=row.dataset, setting=row.setting
+    )
 
 
 def _best(values: list[float]) -> float:
@@ -88,12 +109,18 @@ def percentile_table(results: Results) -> Table:
     """75th and 100th percentile predictions of every estimator."""
     rows = overall_rows(results)
     columns = [("", "Reward"), ("", "Behaviour"), ("", "Dataset")]
-    columns += [(f"{name} {share}", column) for name in ESTIMATORS.values() for share in (75, 100) for column in ("ours", "paper", "diff.")]
+    columns += [
+        (f"{name} {share}", column)
+        for name in ESTIMATORS.values()
+        for share in (75, 100)
+        for column in ("ours", "paper", "diff.")
+    ]
     columns += [(f"Normalised {share}", "ours") for share in (75, 100)]
     return Table(
         key="percentiles",
         title="75th and 100th percentile predictions",
-        caption="Percentiles over the experiments of a row of each experiment's mean estimate over its test sets, which fits the published "
+        caption="Percentiles over the experiments of a row of each experiment's mean estimate over its test "
+        "sets, which fits the published "
         "ones better than percentiles over single test sets. No truth enters.",
         columns=tuple(name for _, name in columns),
         groups=tuple(group for group, _ in columns),
@@ -117,7 +144,9 @@ def _percentile_line(results: Results, row: OverallRow) -> Line:
 
 
 def _said(table: str, column: str, row: OverallRow) -> float:
-    found = published.table(table).value(column, reward=row.words[0], behaviour=row.words[1], dataset=row.dataset)
+    found = published.table(table).value(
+        column, reward=row.words[0], behaviour=row.words[1], dataset=row.dataset
+    )
     return math.nan if found is None else float(found)
 
 
@@ -125,4 +154,11 @@ def _missing(rows: list[OverallRow]) -> tuple[str, ...]:
     lacking = [f"{row.dataset} ({row.setting})" for row in rows if not row.cells]
     ours = [row.dataset for row in rows if (row.setting, row.dataset) in LEFT_OUT]
     notes = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
-    return (*notes, *([f"Left out by the paper for their cost, ours alone: {', '.join(ours)}, non-oracle."] if ours else []))
+    return (
+        *notes,
+        *(
+            [f"Left out by the paper for their cost, ours alone: {', '.join(ours)}, non-oracle."]
+            if ours
+            else []
+        ),
+    )

@@ -10,7 +10,9 @@ MISSING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cell: words to show, the number behind them if there is one, and whether the paper's rule makes it bold."""
+    """A cell: words to show, the number behind them if there is one, and whether the paper's rule makes it
+    bold.
+    """
 
     words: str
     value: float | None = None
@@ -80,4 +82,8 @@ def spread(mean: float, std: float, *, bold: bool = False) -> Entry:
 
 def difference(ours: float, paper: float, decimals: int = 3) -> Entry:
     """Ours minus the published number, at the printed precision; a dash where either is missing."""
-    return number(round(ours, decimals) - paper if math.isfinite(ours) and math.isfinite(paper) else math.nan, decimals, signed=True)
+    return number(
+        round(ours, decimals) - paper if math.isfinite(ours) and math.isfinite(paper) else math.nan,
+        decimals,
+        signed=True,
+    )

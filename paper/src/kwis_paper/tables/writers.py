@@ -47,7 +47,11 @@ def as_csv(table: Table) -> str:
 
 def as_markdown(table: Table) -> str:
     """A pipe table with its caption above and its notes below."""
-    rows = [headings(table), ["---"] * len(table.columns), *([_markdown(entry) for entry in line.entries] for line in table.lines)]
+    rows = [
+        headings(table),
+        ["---"] * len(table.columns),
+        *([_markdown(entry) for entry in line.entries] for line in table.lines),
+    ]
     body = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     notes = "".join(f"\n\n{note}" for note in table.notes)
     return f"## {table.title}\n\n{table.caption}\n\n{body}{notes}\n"
@@ -68,7 +72,10 @@ def as_latex(table: Table) -> str:
         r"\endhead",
         *_latex_body(table.lines),
         r"\bottomrule",
-        *(rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\footnotesize {_latex(note)}}} \\" for note in table.notes),
+        *(
+            rf"\multicolumn{{{len(table.columns)}}}{{l}}{{\footnotesize {_latex(note)}}} \\"
+            for note in table.notes
+        ),
         r"\end{longtable}",
     ]
     return "\n".join(lines) + "\n"
@@ -119,7 +126,10 @@ def _latex_entry(entry: Entry) -> str:
 def _latex_groups(groups: Sequence[str]) -> str:
     parts = [(name, len(list(members))) for name, members in groupby(groups)]
     return (
-        " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{_latex(name)}}}" if name else " & ".join([""] * width) for name, width in parts)
+        " & ".join(
+            rf"\multicolumn{{{width}}}{{c}}{{{_latex(name)}}}" if name else " & ".join([""] * width)
+            for name, width in parts
+        )
         + r" \\"
     )
 

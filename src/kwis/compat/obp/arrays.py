@@ -45,7 +45,9 @@ class Given:
         wrong = np.abs(total - 1) > TOLERANCE
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InputError(f"`action_dist` must sum to 1 over the actions, got {total[row]:.6g} at row {row}")
+            raise InputError(
+                f"`action_dist` must sum to 1 over the actions, got {total[row]:.6g} at row {row}"
+            )
         return shares
 
     def actions(self, shares: Floats) -> Ints:
@@ -69,26 +71,36 @@ class Given:
         name = "estimated_rewards_by_reg_model"
         guesses = at_position(self.needed("predictions"), name, self.position)
         if guesses.shape != shares.shape:
-            raise InputError(f"`{name}` must have the shape of `action_dist`, got {guesses.shape} and {shares.shape}")
+            raise InputError(
+                f"`{name}` must have the shape of `action_dist`, got {guesses.shape} and {shares.shape}"
+            )
         return guesses
 
 
 def at_position(value: Any, name: str, position: Any) -> Floats:
-    """``(n, K)`` entries of an array of shape ``(n, K)`` or ``(n, K, L)``, the latter at each row's position."""
+    """``(n, K)`` entries of an array of shape ``(n, K)`` or ``(n, K, L)``, the latter at each row's
+    position.
+    """
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         raise InputError(f"`{name}` must hold real numbers, got an array of type {array.dtype}")
     if array.ndim not in (2, 3) or array.size == 0:
         raise InputError(f"`{name}` must have shape (n, K) or (n, K, L), got {array.shape}")
     if array.ndim == 3:
-        array = array[:, :, 0] if array.shape[2] == 1 else array[np.arange(len(array)), :, _positions(position, name, array)]
+        array = (
+            array[:, :, 0]
+            if array.shape[2] == 1
+            else array[np.arange(len(array)), :, _positions(position, name, array)]
+        )
     return check.real_array(array, name, 2)
 
 
 def _positions(position: Any, name: str, array: Any) -> Ints:
     n, _, length = array.shape
     if position is None:
-        raise InputError(f"`position` must be given where `{name}` has several positions, got None for {length}")
+        raise InputError(
+            f"`position` must be given where `{name}` has several positions, got None for {length}"
+        )
     return codes(position, "position", n, length)
 
 
@@ -96,7 +108,9 @@ def codes(value: Any, name: str, n: int, count: int) -> Ints:
     """Whole numbers from 0 to ``count - 1``, one per row."""
     array = np.asarray(value)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"`{name}` must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}")
+        raise InputError(
+            f"`{name}` must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}"
+        )
     check.same_length(array.shape[0], name, n, "action_dist")
     wrong = (array < 0) | (array >= count)
     if wrong.any():

@@ -39,7 +39,9 @@ class SelfNormalizedInverseProbabilityWeighting(Clipped):
 
 @dataclass(frozen=True)
 class ReplayMethod(ValueEstimator):
-    """Mean reward of the rows whose action a deterministic policy would have taken; right if the logger drew actions uniformly."""
+    """Mean reward of the rows whose action a deterministic policy would have taken; right if the logger drew
+    actions uniformly.
+    """
 
     estimator_name: str = "rm"
 
@@ -50,9 +52,13 @@ class ReplayMethod(ValueEstimator):
         evaluated = shares[np.arange(shares.shape[0]), given.actions(shares)]
         if ((evaluated > 0) & (evaluated < 1)).any():
             row = int(np.argmax((evaluated > 0) & (evaluated < 1)))
-            raise UnsupportedError(f"`action_dist` must be 0 or 1 for {self.estimator_name}, got {evaluated[row]} at row {row}")
+            raise UnsupportedError(
+                f"`action_dist` must be 0 or 1 for {self.estimator_name}, got {evaluated[row]} at row {row}"
+            )
         if not evaluated.any():
-            raise UnsupportedError(f"`action_dist` must choose the logged action in some row for {self.estimator_name}, got none")
+            raise UnsupportedError(
+                f"`action_dist` must choose the logged action in some row for {self.estimator_name}, got none"
+            )
         return evaluated
 
 
@@ -106,7 +112,9 @@ class SwitchDoublyRobust(Clipped):
 
 @dataclass(frozen=True)
 class DoublyRobustWithShrinkage(Clipped):
-    """Doubly robust with weights shrunk to ``lambda_ w / (w**2 + lambda_)``; infinite ``lambda_`` shrinks nothing."""
+    """Doubly robust with weights shrunk to ``lambda_ w / (w**2 + lambda_)``; infinite ``lambda_`` shrinks
+    nothing.
+    """
 
     _uses_predictions = True
     lambda_: float = 0.0
@@ -124,7 +132,9 @@ class DoublyRobustWithShrinkage(Clipped):
 
 @dataclass(frozen=True)
 class KernelWIS(Clipped):
-    """Kernel-WIS, normalised, with a bandwidth chosen by cross-validation unless one is given; needs ``context``."""
+    """Kernel-WIS, normalised, with a bandwidth chosen by cross-validation unless one is given; needs
+    ``context``.
+    """
 
     bandwidth: Bandwidth | str = "cv"
     estimator_name: str = "kernel-wis"

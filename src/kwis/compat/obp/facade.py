@@ -32,10 +32,16 @@ class OffPolicyEvaluation:
     def __post_init__(self) -> None:
         for key in ("action", "reward"):
             if key not in self.bandit_feedback:
-                raise InputError(f"`bandit_feedback` must have {key!r}, got {', '.join(sorted(map(str, self.bandit_feedback)))}")
+                raise InputError(
+                    f"`bandit_feedback` must have {key!r}, got "
+                    f"{', '.join(sorted(map(str, self.bandit_feedback)))}"
+                )
         names = [estimator.estimator_name for estimator in self.ope_estimators]
         if not names or len(set(names)) < len(names):
-            raise InputError(f"`ope_estimators` must be at least one, with different names, got {', '.join(names) or 'none'}")
+            raise InputError(
+                f"`ope_estimators` must be at least one, with different names, got "
+                f"{', '.join(names) or 'none'}"
+            )
 
     def estimate_policy_values(
         self, action_dist: Any, estimated_rewards_by_reg_model: Any = None, estimated_pscore: Any = None
@@ -45,7 +51,10 @@ class OffPolicyEvaluation:
         ``estimated_rewards_by_reg_model`` may be a mapping from those names to arrays.
         """
         return self._each(
-            lambda one, shared: one.estimate_policy_value(**shared), action_dist, estimated_rewards_by_reg_model, estimated_pscore
+            lambda one, shared: one.estimate_policy_value(**shared),
+            action_dist,
+            estimated_rewards_by_reg_model,
+            estimated_pscore,
         )
 
     def estimate_intervals(
@@ -60,7 +69,10 @@ class OffPolicyEvaluation:
         """Bootstrap interval by the name of each estimator."""
         draws = {"alpha": alpha, "n_bootstrap_samples": n_bootstrap_samples, "random_state": random_state}
         return self._each(
-            lambda one, shared: one.estimate_interval(**shared, **draws), action_dist, estimated_rewards_by_reg_model, estimated_pscore
+            lambda one, shared: one.estimate_interval(**shared, **draws),
+            action_dist,
+            estimated_rewards_by_reg_model,
+            estimated_pscore,
         )
 
     def summarize_off_policy_estimates(
@@ -72,13 +84,21 @@ class OffPolicyEvaluation:
         n_bootstrap_samples: int = 100,
         random_state: int | None = None,
     ) -> tuple[Any, Any]:
-        """Two pandas frames with a row per estimator: values, also relative to the mean logged reward, and intervals."""
+        """Two pandas frames with a row per estimator: values, also relative to the mean logged reward, and
+        intervals.
+        """
         pandas = _pandas()
         shared = (action_dist, estimated_rewards_by_reg_model, estimated_pscore)
-        values = pandas.DataFrame.from_dict(self.estimate_policy_values(*shared), orient="index", columns=["estimated_policy_value"])
+        values = pandas.DataFrame.from_dict(
+            self.estimate_policy_values(*shared), orient="index", columns=["estimated_policy_value"]
+        )
         logged = float(np.mean(self.bandit_feedback["reward"]))
-        values["relative_estimated_policy_value"] = values["estimated_policy_value"] / logged if logged > 0 else np.nan
-        return values, pandas.DataFrame(self.estimate_intervals(*shared, alpha, n_bootstrap_samples, random_state)).T
+        values["relative_estimated_policy_value"] = (
+            values["estimated_policy_value"] / logged if logged > 0 else np.nan
+        )
+        return values, pandas.DataFrame(
+            self.estimate_intervals(*shared, alpha, n_bootstrap_samples, random_state)
+        ).T
 
     def evaluate_performance_of_estimators(
         self,
@@ -88,14 +108,19 @@ class OffPolicyEvaluation:
         estimated_pscore: Any = None,
         metric: str = "relative-ee",
     ) -> dict[str, float]:
-        """Error of each estimate against a known value: relative and absolute (``"relative-ee"``) or squared (``"se"``)."""
+        """Error of each estimate against a known value: relative and absolute (``"relative-ee"``) or squared
+        (``"se"``).
+        """
         check.one_of(metric, "metric", METRICS)
         truth = float(ground_truth_policy_value)
         if metric == "relative-ee" and truth == 0:
-            raise InputError("`ground_truth_policy_value` must not be 0 for relative errors; metric='se' takes any")
+            raise InputError(
+                "`ground_truth_policy_value` must not be 0 for relative errors; metric='se' takes any"
+            )
         values = self.estimate_policy_values(action_dist, estimated_rewards_by_reg_model, estimated_pscore)
         return {
-            name: abs(value - truth) / abs(truth) if metric == "relative-ee" else (value - truth) ** 2 for name, value in values.items()
+            name: abs(value - truth) / abs(truth) if metric == "relative-ee" else (value - truth) ** 2
+            for name, value in values.items()
         }
 
     def summarize_estimators_comparison(
@@ -112,13 +137,26 @@ class OffPolicyEvaluation:
         )
         return _pandas().DataFrame.from_dict(errors, orient="index", columns=[metric])
 
-    def _each(self, run: Callable[[Any, dict[str, Any]], Any], action_dist: Any, predictions: Any, estimated_pscore: Any) -> dict[str, Any]:
-        logged = {key: self.bandit_feedback.get(key) for key in ("reward", "action", "pscore", "position", "context")}
+    def _each(
+        self,
+        run: Callable[[Any, dict[str, Any]], Any],
+        action_dist: Any,
+        predictions: Any,
+        estimated_pscore: Any,
+    ) -> dict[str, Any]:
+        logged = {
+            key: self.bandit_feedback.get(key)
+            for key in ("reward", "action", "pscore", "position", "context")
+        }
         found = {}
         for estimator in self.ope_estimators:
             name = estimator.estimator_name
             own = predictions.get(name) if isinstance(predictions, Mapping) else predictions
-            arguments = {"action_dist": action_dist, "estimated_rewards_by_reg_model": own, "estimated_pscore": estimated_pscore}
+            arguments = {
+                "action_dist": action_dist,
+                "estimated_rewards_by_reg_model": own,
+                "estimated_pscore": estimated_pscore,
+            }
             found[name] = run(estimator, {**logged, **arguments})
         return found
 
@@ -127,5 +165,7 @@ def _pandas() -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise UnsupportedError("a summary needs pandas to be installed; estimate_policy_values and estimate_intervals do without") from None
+        raise UnsupportedError(
+            "a summary needs pandas to be installed; estimate_policy_values and estimate_intervals do without"
+        ) from None
     return pd

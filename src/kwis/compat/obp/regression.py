@@ -30,7 +30,8 @@ class RegressionModel:
     base_model
         A scikit-learn regressor, or a classifier for rewards of 0 and 1.
     fitting_method
-        ``"normal"``, or ``"iw"``: rows count by their importance weight, for which ``pscore`` and ``action_dist`` are needed.
+        ``"normal"``, or ``"iw"``: rows count by their importance weight, for which ``pscore`` and
+        ``action_dist`` are needed.
     """
 
     n_actions: int
@@ -44,12 +45,22 @@ class RegressionModel:
         check.whole(self.n_actions, "n_actions", 2)
         check.whole(self.len_list, "len_list", 1)
         if self.fitting_method not in METHODS:
-            raise UnsupportedError(f"`fitting_method` must be one of {', '.join(METHODS)}, got {self.fitting_method!r}")
+            raise UnsupportedError(
+                f"`fitting_method` must be one of {', '.join(METHODS)}, got {self.fitting_method!r}"
+            )
         described = np.eye(self.n_actions) if self.action_context is None else self.action_context
         self.action_context = check.contexts(described, "action_context")
         check.same_length(self.action_context.shape[0], "action_context", self.n_actions, "n_actions")
 
-    def fit(self, context: Any, action: Any, reward: Any, pscore: Any = None, position: Any = None, action_dist: Any = None) -> Self:
+    def fit(
+        self,
+        context: Any,
+        action: Any,
+        reward: Any,
+        pscore: Any = None,
+        position: Any = None,
+        action_dist: Any = None,
+    ) -> Self:
         """Fit one model per position."""
         from sklearn.base import clone
         from sklearn.linear_model import RidgeCV
@@ -96,14 +107,21 @@ class RegressionModel:
         n_folds: int = 1,
         random_state: int | None = None,
     ) -> Floats:
-        """Predictions for the rows fitted on; with ``n_folds`` above 1 each row by a model that never saw it."""
+        """Predictions for the rows fitted on; with ``n_folds`` above 1 each row by a model that
+        never saw it.
+        """
         x = check.contexts(context)
         n = x.shape[0]
         if check.whole(n_folds, "n_folds", 1) == 1:
             return self.fit(x, action, reward, pscore, position, action_dist).predict(x)
-        fold = make_folds(n, n_folds, 0 if random_state is None else check.whole(random_state, "random_state", 0))
+        fold = make_folds(
+            n, n_folds, 0 if random_state is None else check.whole(random_state, "random_state", 0)
+        )
         found = np.empty((n, self.n_actions, self.len_list))
-        columns = [None if value is None else np.asarray(value) for value in (action, reward, pscore, position, action_dist)]
+        columns = [
+            None if value is None else np.asarray(value)
+            for value in (action, reward, pscore, position, action_dist)
+        ]
         for number in np.unique(fold):
             kept = fold != number
             self.fit(x[kept], *(None if column is None else column[kept] for column in columns))
@@ -118,7 +136,9 @@ class RegressionModel:
         if self.len_list == 1:
             return np.zeros(n, dtype=np.int64)
         if position is None:
-            raise InputError(f"`position` must be given where `len_list` is above 1, got None for {self.len_list}")
+            raise InputError(
+                f"`position` must be given where `len_list` is above 1, got None for {self.len_list}"
+            )
         return codes(position, "position", n, self.len_list)
 
     def _weights(self, action: Ints, pscore: Any, position: Any, action_dist: Any, n: int) -> Floats | None:

@@ -86,7 +86,8 @@ class ValueEstimator(ABC):
         Returns
         -------
         dict
-            ``"mean"`` of the resamples, ``"95.0% CI (lower)"`` and ``"95.0% CI (upper)"``, with the level that was asked for.
+            ``"mean"`` of the resamples, ``"95.0% CI (lower)"`` and ``"95.0% CI (upper)"``, with the level
+            that was asked for.
         """
         if not isinstance(alpha, float) or not 0 < alpha < 1:
             raise InputError(f"`alpha` must be between 0 and 1, got {alpha!r}")
@@ -101,12 +102,20 @@ class ValueEstimator(ABC):
             estimated_pscore=estimated_pscore,
             context=context,
         )
-        method = Bootstrap(replicates=check.whole(n_bootstrap_samples, "n_bootstrap_samples", 2), method="percentile")
-        rng = np.random.default_rng() if random_state is None else check.whole(random_state, "random_state", 0)
+        method = Bootstrap(
+            replicates=check.whole(n_bootstrap_samples, "n_bootstrap_samples", 2), method="percentile"
+        )
+        rng = (
+            np.random.default_rng() if random_state is None else check.whole(random_state, "random_state", 0)
+        )
         found = method.interval(self._core(), self._sample(given), 1 - alpha, rng)
         assert found.distribution is not None  # a bootstrap always keeps it
         level = f"{round(100 * (1 - alpha), 6)}%"
-        return {"mean": float(found.distribution.mean()), f"{level} CI (lower)": found.low, f"{level} CI (upper)": found.high}
+        return {
+            "mean": float(found.distribution.mean()),
+            f"{level} CI (lower)": found.low,
+            f"{level} CI (upper)": found.high,
+        }
 
     @abstractmethod
     def _core(self) -> Any:
@@ -133,7 +142,9 @@ class ValueEstimator(ABC):
     def _ratio(self, given: Given, shares: Floats) -> Floats:
         """Probability of the logged action under the policy evaluated, divided by that under the logger."""
         taken = shares[np.arange(shares.shape[0]), given.actions(shares)]
-        return taken / given.propensities(len(taken), estimated=bool(getattr(self, "use_estimated_pscore", False)))
+        return taken / given.propensities(
+            len(taken), estimated=bool(getattr(self, "use_estimated_pscore", False))
+        )
 
 
 @dataclass(frozen=True)

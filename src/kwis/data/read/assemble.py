@@ -9,7 +9,14 @@ import numpy as np
 
 from kwis._validation import one_of, read_only
 from kwis.data.columns import Label
-from kwis.data.distributions import codes_of, columns_by_action, distribution_in, named, numbers_in, proper_family
+from kwis.data.distributions import (
+    codes_of,
+    columns_by_action,
+    distribution_in,
+    named,
+    numbers_in,
+    proper_family,
+)
 from kwis.data.encode import encode, seconds
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.data.read.context import context_columns
@@ -71,7 +78,13 @@ def _with_gaps(table: Table, roles: Roles, taken: set[str]) -> Table:
     words = [roles.missing] if isinstance(roles.missing, str) else [str(word) for word in roles.missing]
     if not words:
         return table
-    return replace(table, columns={name: column if name in taken else without(column, words) for name, column in table.columns.items()})
+    return replace(
+        table,
+        columns={
+            name: column if name in taken else without(column, words)
+            for name, column in table.columns.items()
+        },
+    )
 
 
 def checked_source(given: PropensitySource | None) -> PropensitySource | None:
@@ -86,14 +99,19 @@ def _rewards(table: Table, name: str) -> Floats:
     large = np.abs(values) > LARGEST_REWARD
     if large.any():
         row = int(np.argmax(large))
-        raise InputError(f"{named(name, 'reward')} must be at most {LARGEST_REWARD:g} in size, got {values[row]} at row {row}")
+        raise InputError(
+            f"{named(name, 'reward')} must be at most {LARGEST_REWARD:g} in size, got {values[row]} at row "
+            f"{row}"
+        )
     return values
 
 
 def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[Ints, tuple[Label, ...]]:
     column = table.column(name, "action")
     if column.missing.any():
-        gap = "no value in any row" if column.missing.all() else f"none at row {int(np.argmax(column.missing))}"
+        gap = (
+            "no value in any row" if column.missing.all() else f"none at row {int(np.argmax(column.missing))}"
+        )
         raise InputError(f"{named(name, 'action')} must have a label in every row, got {gap}")
     codes, names = column.coded()
     if known is not None:
@@ -103,10 +121,15 @@ def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[In
         codes = codes_of(column, listed)[0]
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
-            raise InputError(f"{named(name, 'action')} must hold only the actions listed, got {column.at(row)!r} at row {row}")
+            raise InputError(
+                f"{named(name, 'action')} must hold only the actions listed, got {column.at(row)!r} at row "
+                f"{row}"
+            )
         names = listed
     if len(names) < 2:
-        raise InputError(f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}")
+        raise InputError(
+            f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}"
+        )
     return codes, names
 
 
@@ -117,7 +140,9 @@ class _Behaviour:
     columns: tuple[str, ...]
 
 
-def _behaviour(table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]) -> _Behaviour:
+def _behaviour(
+    table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]
+) -> _Behaviour:
     """Probability of the logged action, and of all actions where it is known."""
     if propensity is None or propensity is False:
         return _Behaviour(None, None, ())
@@ -132,14 +157,17 @@ def _behaviour(table: Table, propensity: PropensityColumns | None, action: Ints,
         if len(actions) == 2 and whole is None:
             whole = np.empty((table.n, 2))
             whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
-        return _Behaviour(read_only(logged), None if whole is None else read_only(whole), (propensity, *members))
+        return _Behaviour(
+            read_only(logged), None if whole is None else read_only(whole), (propensity, *members)
+        )
     names = columns_by_action(table, propensity, actions, "propensity")
     whole = distribution_in(table, names, "propensity")
     logged = whole[rows, action]
     if (logged <= 0).any():
         row = int(np.argmax(logged <= 0))
         raise InputError(
-            f"{named(names[action[row]], 'propensity')} must be positive where its action was taken, got {logged[row]} "
+            f"{named(names[action[row]], 'propensity')} must be positive where its action was taken, got "
+            f"{logged[row]} "
             f"for {actions[action[row]]!r} at row {row}"
         )
     return _Behaviour(read_only(logged), read_only(whole), names)
@@ -164,7 +192,9 @@ def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]
     column = table.column(name, role)
     codes, labels = column.coded()
     if (codes < 0).any():
-        raise InputError(f"{named(name, role)} must have a label in every row, got none at row {int(np.argmax(codes < 0))}")
+        raise InputError(
+            f"{named(name, role)} must have a label in every row, got none at row {int(np.argmax(codes < 0))}"
+        )
     return codes, labels
 
 
@@ -172,9 +202,15 @@ def _times(table: Table, name: str) -> Floats:
     column = table.column(name, "time")
     if column.kind == "date":
         if column.missing.any():
-            raise InputError(f"{named(name, 'time')} must have a value in every row, got none at row {int(np.argmax(column.missing))}")
+            raise InputError(
+                f"{named(name, 'time')} must have a value in every row, got none at row "
+                f"{int(np.argmax(column.missing))}"
+            )
         return np.asarray(read_only(seconds(column)))
     if column.kind == "text":
         row = int(np.argmin(column.missing))
-        raise InputError(f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} at row {row}")
+        raise InputError(
+            f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} "
+            f"at row {row}"
+        )
     return np.asarray(read_only(numbers_in(column, name, "time")))

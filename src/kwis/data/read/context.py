@@ -2,13 +2,15 @@
 
 Every column that has no other role, except
 
-- columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>`` itself; and columns that seem
-  to, called ``p_...``, ``pi_...`` or ``prob_...`` with fractions in them: a probability of the logged action gives the action away;
+- columns that hold a policy: ``<name>_<action>`` for every action, summing to 1 in every row, and ``<name>``
+  itself; and columns that seem to, called ``p_...``, ``pi_...`` or ``prob_...`` with fractions in them: a
+  probability of the logged action gives the action away;
 - identifiers: text that is different in every row, and counters of rows;
-- columns of probabilities that nobody asked for: one called ``propensity``, say, while propensities are to be estimated.
+- columns of probabilities that nobody asked for: one called ``propensity``, say, while propensities are to be
+  estimated.
 
-A column with a target policy or an outcome must not be context, and no rule can tell for sure: the log lists its context in
-a note, :func:`kwis.evaluate` takes its targets out, and ``context=[...]`` settles it.
+A column with a target policy or an outcome must not be context, and no rule can tell for sure: the log lists
+its context in a note, :func:`kwis.evaluate` takes its targets out, and ``context=[...]`` settles it.
 """
 
 from __future__ import annotations
@@ -37,8 +39,12 @@ class ContextColumns:
     notes: tuple[str, ...] = ()
 
 
-def context_columns(table: Table, roles: Roles, used: Iterable[str], actions: tuple[Label, ...]) -> ContextColumns:
-    """The columns named, or else all that have no other role; ``used`` are those of rewards and propensities."""
+def context_columns(
+    table: Table, roles: Roles, used: Iterable[str], actions: tuple[Label, ...]
+) -> ContextColumns:
+    """The columns named, or else all that have no other role; ``used`` are those of rewards and
+    propensities.
+    """
     taken = {*used, *roles.single}
     if roles.context is not None:
         names = table.expand(roles.context, "context")
@@ -46,8 +52,12 @@ def context_columns(table: Table, roles: Roles, used: Iterable[str], actions: tu
             if name in used or name == (roles.action or "action"):
                 raise InputError(f"`context` must leave out actions, rewards and propensities, got `{name}`")
         return ContextColumns(names)
-    policies = _policy_columns(table, actions) | {name for name, column in table.columns.items() if _seems_policy(name, column)}
-    identifiers = {name for name, column in table.columns.items() if name not in taken and _is_identifier(column)}
+    policies = _policy_columns(table, actions) | {
+        name for name, column in table.columns.items() if _seems_policy(name, column)
+    }
+    identifiers = {
+        name for name, column in table.columns.items() if name not in taken and _is_identifier(column)
+    }
     spare = {name for name in _unused_propensities(table, roles) if name not in taken}
     names = tuple(name for name in table.columns if name not in taken | policies | identifiers | spare)
     left_out = [name for name in table.columns if name in (policies | identifiers | spare) - taken]
@@ -77,7 +87,12 @@ def _seems_policy(name: str, column: Column) -> bool:
 def _is_identifier(column: Column) -> bool:
     if column.kind == "text":
         return len(column) > 1 and len(column.levels) == len(column)
-    return column.kind == "number" and column.values.dtype.kind == "i" and len(column) > 2 and bool((np.diff(column.values) == 1).all())
+    return (
+        column.kind == "number"
+        and column.values.dtype.kind == "i"
+        and len(column) > 2
+        and bool((np.diff(column.values) == 1).all())
+    )
 
 
 def _unused_propensities(table: Table, roles: Roles) -> list[str]:
@@ -85,5 +100,9 @@ def _unused_propensities(table: Table, roles: Roles) -> list[str]:
         return []
     found = [name for name in _PROPENSITY_NAMES if name in table]
     if found and roles.propensity is None:
-        warn(f"`propensity` was not named although the log has a column `{found[0]}`; pass propensity={found[0]!r} to use it", 5)
+        warn(
+            f"`propensity` was not named although the log has a column `{found[0]}`; pass "
+            f"propensity={found[0]!r} to use it",
+            5,
+        )
     return found

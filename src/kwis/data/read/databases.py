@@ -43,7 +43,9 @@ def read_database(path: str, kind: str, query: str | None, allow_external: bool 
     with clear_errors(f"cannot open {path!r}"):
         connection = connect(path)
     with connection:
-        return run_query(connection, _given(query, lambda: _duckdb_tables(connection)), confined=not allow_external)
+        return run_query(
+            connection, _given(query, lambda: _duckdb_tables(connection)), confined=not allow_external
+        )
 
 
 def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
@@ -83,16 +85,26 @@ def _given(query: str | None, tables: Any) -> str:
         return query
     names = tables()
     known = f"its tables are {', '.join(names)}" if names else "it has no tables"
-    raise InputError(f"`query` must be given to read from a database, such as 'SELECT * FROM {names[0] if names else 'log'}'; {known}")
+    raise InputError(
+        f"`query` must be given to read from a database, such as 'SELECT * FROM "
+        f"{names[0] if names else 'log'}'; {known}"
+    )
 
 
 def _sqlite_tables(connection: sqlite3.Connection) -> list[str]:
     try:
-        return [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")]
+        return [
+            str(name)
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+            )
+        ]
     except sqlite3.Error as failure:
         raise InputError(f"cannot read the database: {first_line(failure)}") from None
 
 
 def _duckdb_tables(connection: Any) -> list[str]:
-    rows = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY table_name").fetchall()
+    rows = connection.execute(
+        "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+    ).fetchall()
     return [str(name) for (name,) in rows]

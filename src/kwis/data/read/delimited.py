@@ -1,7 +1,8 @@
 """CSV files, read strictly: a row with too many or too few cells is an error, never a guess.
 
-The first line names the columns; the separator (comma, semicolon, tab or bar) is the one that splits it most. A column is
-numeric if every cell is a number, empty, or one of the usual words for a gap; numbers with leading zeros are labels.
+The first line names the columns; the separator (comma, semicolon, tab or bar) is the one that splits it most.
+A column is numeric if every cell is a number, empty, or one of the usual words for a gap; numbers with
+leading zeros are labels.
 """
 
 from __future__ import annotations
@@ -32,36 +33,56 @@ _PROBLEMS = {
 
 
 def create_from_csv(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Create the view ``rows`` from CSV files of one first line; columns that differ between files are left out and come back."""
+    """Create the view ``rows`` from CSV files of one first line; columns that differ between files are left
+    out and come back.
+    """
     refuse_expansion(connection, paths)
     names, separator = _header(connection, paths[0])
     for path in paths[1:]:
         if _header(connection, path)[0] != names:
-            raise InputError(f"files must have the same columns, and those of {path!r} differ from those of {paths[0]!r}")
+            raise InputError(
+                f"files must have the same columns, and those of {path!r} differ from those of {paths[0]!r}"
+            )
     # A line break within a name would be taken for the one that ends every line.
-    ending = ", new_line='\\r\\n'" if any("\n" in name for name in names) and _first_line(connection, paths[0]).endswith(b"\r\n") else ""
+    ending = (
+        ", new_line='\\r\\n'"
+        if any("\n" in name for name in names) and _first_line(connection, paths[0]).endswith(b"\r\n")
+        else ""
+    )
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     connection.execute(
-        f"CREATE TEMP TABLE cells AS SELECT * FROM read_csv({listed(paths)}, auto_detect=false, header=true, delim={literal(separator)}, "
-        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, store_rejects=true, "
+        f"CREATE TEMP TABLE cells AS SELECT * FROM read_csv({listed(paths)}, auto_detect=false, header=true, "
+        f"delim={literal(separator)}, "
+        f"quote='\"', escape='\"', nullstr='', columns={{{columns}}}, null_padding=false, "
+        f"store_rejects=true, "
         f"hive_partitioning=false, filename={literal(FILE)}{ending})"
     )
     _refuse_broken_rows(connection, len(names))
     differing = uneven(paths, _kinds(connection, paths, names), complete=False) if len(paths) > 1 else {}
     typed = zip(names, _typed(connection, len(names)), strict=True)
     expressions = [f"{expression} AS {quoted(name)}" for name, expression in typed if name not in differing]
-    connection.execute(f"CREATE TEMP VIEW rows AS SELECT {', '.join([*expressions, quoted(FILE)])} FROM cells")
+    connection.execute(
+        f"CREATE TEMP VIEW rows AS SELECT {', '.join([*expressions, quoted(FILE)])} FROM cells"
+    )
     return differing
 
 
-def _kinds(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], names: Sequence[str]) -> list[dict[str, str]]:
-    """What each column holds in each file: numbers alone, no number at all, or "empty" where that cannot be said."""
+def _kinds(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], names: Sequence[str]
+) -> list[dict[str, str]]:
+    """What each column holds in each file: numbers alone, no number at all, or "empty" where that cannot be
+    said.
+    """
     by_file: dict[str, dict[str, str]] = {path: {} for path in paths}
     for i, name in enumerate(names):
-        for path, *counts in connection.execute(f"SELECT {quoted(FILE)}, {_counts(f'c{i}')} FROM cells GROUP BY 1").fetchall():
+        for path, *counts in connection.execute(
+            f"SELECT {quoted(FILE)}, {_counts(f'c{i}')} FROM cells GROUP BY 1"
+        ).fetchall():
             filled, numeric, _, _, _, gaps, _ = counts
             known = filled - gaps
-            by_file[path][name] = "empty" if not known else "number" if numeric == known else "empty" if numeric else "text"
+            by_file[path][name] = (
+                "empty" if not known else "number" if numeric == known else "empty" if numeric else "text"
+            )
     return [by_file[path] for path in paths]
 
 
@@ -72,15 +93,24 @@ def _header(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[list[str]
     except (UnicodeDecodeError, OSError, EOFError):
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
     if len(first) > LINE_BYTES:
-        raise InputError(f"`source` must have lines of at most {LINE_BYTES:,} bytes, and the first of {path!r} is longer")
+        raise InputError(
+            f"`source` must have lines of at most {LINE_BYTES:,} bytes, and the first of {path!r} is longer"
+        )
     if "\0" in first:
         raise InputError(f"`source` must be text in UTF-8, and {path!r} is not")
     if "\r" in first.replace("\r\n", "\n").rstrip("\r\n"):
-        raise InputError(f"`source` must end its lines with a line feed, and {path!r} has a carriage return within the first")
+        raise InputError(
+            f"`source` must end its lines with a line feed, and {path!r} has a carriage return within the "
+            f"first"
+        )
     try:
-        splits = [(next(csv.reader(io.StringIO(first, newline=""), delimiter=mark), []), mark) for mark in ",;\t|"]
+        splits = [
+            (next(csv.reader(io.StringIO(first, newline=""), delimiter=mark), []), mark) for mark in ",;\t|"
+        ]
     except csv.Error:
-        raise InputError(f"`source` must name its columns in the first line, and a name in that of {path!r} is too long") from None
+        raise InputError(
+            f"`source` must name its columns in the first line, and a name in that of {path!r} is too long"
+        ) from None
     names, separator = max(splits, key=lambda split: len(split[0]))
     refuse_columns(len(names), path)
     if not any(name.strip() for name in names):
@@ -91,7 +121,9 @@ def _header(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[list[str]
 
 
 def _first_line(connection: duckdb.DuckDBPyConnection, path: str) -> bytes:
-    """The first line, with the next ones while a quotation mark is open: DuckDB finds what is wrong further down, and where."""
+    """The first line, with the next ones while a quotation mark is open: DuckDB finds what is wrong further
+    down, and where.
+    """
     if path.lower().endswith(".zst"):
         return str(connection.execute(f"SELECT line FROM {lines_of(path)} LIMIT 1").fetchall()[0][0]).encode()
     with opened(path) as file:
@@ -103,7 +135,8 @@ def _first_line(connection: duckdb.DuckDBPyConnection, path: str) -> bytes:
 
 def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> None:
     broken = connection.execute(
-        "SELECT e.line, e.error_type, s.file_path FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) "
+        "SELECT e.line, e.error_type, s.file_path FROM reject_errors e JOIN reject_scans s USING (scan_id, "
+        "file_id) "
         "ORDER BY file_id, line LIMIT 1"
     ).fetchone()
     if broken is None:
@@ -112,7 +145,9 @@ def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> No
     if error in ("INVALID ENCODING", "INVALID UNICODE"):
         raise InputError(f"{path!r} must be text in UTF-8, got other bytes at row {line - 2} (line {line})")
     problem = _PROBLEMS.get(str(error), str(error).lower())
-    raise InputError(f"{path!r} must have {width} cells in every row, got {problem} at row {line - 2} (line {line})")
+    raise InputError(
+        f"{path!r} must have {width} cells in every row, got {problem} at row {line - 2} (line {line})"
+    )
 
 
 def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
@@ -120,16 +155,22 @@ def _typed(connection: duckdb.DuckDBPyConnection, width: int) -> list[str]:
     expressions: list[str] = []
     for start in range(0, width, _AT_ONCE):
         cells = [f"c{i}" for i in range(start, min(width, start + _AT_ONCE))]
-        found = connection.execute(f"SELECT {', '.join(_counts(cell) for cell in cells)} FROM cells").fetchone()
+        found = connection.execute(
+            f"SELECT {', '.join(_counts(cell) for cell in cells)} FROM cells"
+        ).fetchone()
         assert found is not None  # an aggregate always has a row
         expressions += [_expression(cell, *found[7 * i : 7 * i + 7]) for i, cell in enumerate(cells)]
     return expressions
 
 
 def _counts(cell: str) -> str:
-    """Counts of a column: cells filled, numbers, whole numbers of up to 18 digits and of any, the longest, words for a gap, yes/no."""
+    """Counts of a column: cells filled, numbers, whole numbers of up to 18 digits and of any, the longest,
+    words for a gap, yes/no.
+    """
     gaps = _gap_words()
-    number = f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
+    number = (
+        f"TRY_CAST({cell} AS DOUBLE) IS NOT NULL AND {cell} NOT IN ({gaps}) AND NOT contains({cell}, '_')"
+    )
     return (
         f"count({cell}), "
         f"count_if({number} AND NOT regexp_matches({cell}, '^[+-]?0[0-9]')), "
@@ -145,11 +186,14 @@ def _gap_words() -> str:
     return ", ".join(literal(gap) for gap in GAPS)
 
 
-def _expression(cell: str, filled: int, numeric: int, short: int, whole: int, longest: int, gaps: int, yes_no: int) -> str:
+def _expression(
+    cell: str, filled: int, numeric: int, short: int, whole: int, longest: int, gaps: int, yes_no: int
+) -> str:
     if numeric and numeric == short == filled:
         return f"CAST({cell} AS BIGINT)"
     if longest > _EXACT_DIGITS and numeric == whole and numeric + gaps == filled:
-        return f"CASE WHEN {cell} NOT IN ({_gap_words()}) THEN {cell} END"  # floats would take different labels for one
+        # floats would take different labels for one
+        return f"CASE WHEN {cell} NOT IN ({_gap_words()}) THEN {cell} END"
     if numeric and numeric + gaps == filled:
         return f"TRY_CAST({cell} AS DOUBLE)"
     if yes_no and yes_no + gaps == filled:

@@ -1,18 +1,20 @@
 """Vowpal Wabbit's dsjson: one decision per line, with its cost, the actions offered and their probabilities.
 
-=====================  ================================================================================================
-field                  becomes
-=====================  ================================================================================================
-``_label_cost``        the reward, with its sign changed
-``_label_Action``      the action: its position among those offered, from 1
-``_label_probability`` the propensity; ``a`` and ``p`` give the whole distribution
-``c``                  the context, nested names joined by a dot (``User.age``); names that start with ``_`` are no features
-                       for Vowpal Wabbit and none here, nor are the features of the actions (``_multi``)
-``pdrop``              the row weight ``1 / (1 - pdrop)``
-``Timestamp``          the time
-=====================  ================================================================================================
+======================  ====================================================================================
+field                   becomes
+======================  ====================================================================================
+``_label_cost``         the reward, with its sign changed
+``_label_Action``       the action: its position among those offered, from 1
+``_label_probability``  the propensity; ``a`` and ``p`` give the whole distribution
+``c``                   the context, nested names joined by a dot (``User.age``); names that start with
+                        ``_`` are no features for Vowpal Wabbit and none here, nor are the features of the
+                        actions (``_multi``)
+``pdrop``               the row weight ``1 / (1 - pdrop)``
+``Timestamp``           the time
+======================  ====================================================================================
 
-Lines without a decision (observations that arrived alone) and those marked ``_skipLearn`` are left out, with a note.
+Lines without a decision (observations that arrived alone) and those marked ``_skipLearn`` are left out, with
+a note.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def read_dsjson(paths: Sequence[str]) -> Source:
             total = int(connection.execute("SELECT count(*) FROM lines").fetchall()[0][0])
         _refuse_other_formats(names, paths[0])
         kept = "_label_cost IS NOT NULL AND _label_Action IS NOT NULL" + (
-            " AND coalesce(CAST(_skipLearn AS VARCHAR), 'false') NOT IN ('true', '1')" if "_skipLearn" in names else ""
+            " AND coalesce(CAST(_skipLearn AS VARCHAR), 'false') NOT IN ('true', '1')"
+            if "_skipLearn" in names
+            else ""
         )
         lists = " EXCLUDE (a, p)" if {"a", "p"} <= set(names) else ""
         table = query_table(connection, f"SELECT *{lists} FROM lines WHERE {kept}", doing)
@@ -54,7 +58,10 @@ def read_dsjson(paths: Sequence[str]) -> Source:
                 offered = connection.execute(f"SELECT a, p FROM lines WHERE {kept}").fetchall()
     notes = ["costs were turned into rewards by changing their sign"]
     if table.n < total:
-        notes.append(f"{total - table.n} of {total} lines were left out: they hold no decision, or are marked to be skipped")
+        notes.append(
+            f"{total - table.n} of {total} lines were left out: they hold no decision, or are marked to be "
+            f"skipped"
+        )
     return _source(table, offered, notes)
 
 
@@ -67,7 +74,9 @@ def _refuse_other_formats(names: Sequence[str], path: str) -> None:
 
 
 def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
-    columns: dict[str, Column] = {name: column for name, column in table.columns.items() if not name.startswith("c.")}
+    columns: dict[str, Column] = {
+        name: column for name, column in table.columns.items() if not name.startswith("c.")
+    }
     columns["reward"] = Column("number", 0.0 - _numbers(table, "_label_cost"))
     if "pdrop" in columns:
         columns["row_weight"] = Column("number", 1 / (1 - np.nan_to_num(_numbers(table, "pdrop"))))
@@ -78,7 +87,11 @@ def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
     if offered:
         whole = _distribution(offered)
         actions = range(1, whole.shape[1] + 1)
-        logged = whole[np.arange(len(whole)), columns["_label_Action"].values.astype(np.int64) - 1] if _known(columns, whole) else None
+        logged = (
+            whole[np.arange(len(whole)), columns["_label_Action"].values.astype(np.int64) - 1]
+            if _known(columns, whole)
+            else None
+        )
         if logged is not None and np.abs(logged - columns["_label_probability"].values).max() < 1e-6:
             propensity = tuple(f"behaviour_{action}" for action in actions)
             columns |= {f"behaviour_{action}": Column("number", whole[:, action - 1]) for action in actions}
@@ -93,7 +106,11 @@ def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
         time="Timestamp" if "Timestamp" in columns and columns["Timestamp"].kind == "date" else None,
         actions=actions,
     )
-    return Source(table=Table(columns=columns, blocks=shared.blocks, opaque=table.opaque), roles=roles, notes=tuple(notes))
+    return Source(
+        table=Table(columns=columns, blocks=shared.blocks, opaque=table.opaque),
+        roles=roles,
+        notes=tuple(notes),
+    )
 
 
 def _known(columns: dict[str, Column], whole: Floats) -> bool:
@@ -118,9 +135,16 @@ class _Shared:
 
     @classmethod
     def of(cls, table: Table, taken: set[str]) -> _Shared:
-        short = {name: name if (bare := name.removeprefix("c.")) in taken else bare for name in table.columns if name.startswith("c.")}
+        short = {
+            name: name if (bare := name.removeprefix("c.")) in taken else bare
+            for name in table.columns
+            if name.startswith("c.")
+        }
         hidden = {name for name in short if any(part.startswith("_") for part in name.split(".")[1:])}
-        blocks = {name.removeprefix("c."): tuple(short.get(key, key) for key in keys) for name, keys in table.blocks.items()}
+        blocks = {
+            name.removeprefix("c."): tuple(short.get(key, key) for key in keys)
+            for name, keys in table.blocks.items()
+        }
         columns = {new: table.columns[old] for old, new in short.items()}
         return cls(columns, blocks, tuple(new for old, new in short.items() if old not in hidden))
 
@@ -128,8 +152,17 @@ class _Shared:
 def _distribution(offered: list[Any]) -> Floats:
     """``(n, K)`` probabilities by position; an action that was not offered has 0."""
     for row, (actions, chances) in enumerate(offered):
-        if actions is None or chances is None or len(actions) != len(chances) or not actions or min(actions) < 1:
-            raise InputError(f"`a` and `p` must list the same actions, numbered from 1, got {actions} and {chances} at row {row}")
+        if (
+            actions is None
+            or chances is None
+            or len(actions) != len(chances)
+            or not actions
+            or min(actions) < 1
+        ):
+            raise InputError(
+                f"`a` and `p` must list the same actions, numbered from 1, got {actions} and {chances} at "
+                f"row {row}"
+            )
     counts = [len(actions) for actions, _ in offered]
     rows: Ints = np.repeat(np.arange(len(offered)), counts)
     places = np.concatenate([np.asarray(actions, dtype=np.int64) for actions, _ in offered]) - 1

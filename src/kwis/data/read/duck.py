@@ -1,4 +1,6 @@
-"""What DuckDB is asked to do: run a query and hand over its columns; its errors come out as one sentence of ours."""
+"""What DuckDB is asked to do: run a query and hand over its columns; its errors come out as one sentence of
+ours.
+"""
 
 from __future__ import annotations
 
@@ -77,12 +79,16 @@ def listed(paths: Sequence[str]) -> str:
 
 def lines_of(path: str) -> str:
     """SQL that reads the lines of a text file, compressed or not, as the column ``line``."""
-    options = "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
+    options = (
+        "auto_detect=false, header=false, delim='\x01', quote='', escape='', columns={'line': 'VARCHAR'}"
+    )
     return f"read_csv({listed([path])}, {options})"
 
 
 def refuse_renamed(names: Sequence[str], own: Sequence[str], path: str) -> None:
-    """Refuse a file with columns that DuckDB renamed, as their names differ in case only; ``own`` are those in the file."""
+    """Refuse a file with columns that DuckDB renamed, as their names differ in case only; ``own`` are those
+    in the file.
+    """
     renamed = [name for name in names if name not in own and re.fullmatch(r".+_\d+", name, re.DOTALL)]
     if renamed:
         base = renamed[0].rpartition("_")[0].casefold()
@@ -98,8 +104,12 @@ def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bo
         return query_table(connection, query, "`query` failed", most=QUERY_CELLS)
 
 
-def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *, most: int | None = None) -> Table:
-    """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns ``outer.inner``."""
+def query_table(
+    connection: duckdb.DuckDBPyConnection, query: str, doing: str, *, most: int | None = None
+) -> Table:
+    """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns
+    ``outer.inner``.
+    """
     with clear_errors(doing):
         relation = connection.sql(query)
     refuse_alike(relation.columns)
@@ -115,11 +125,19 @@ def query_table(connection: duckdb.DuckDBPyConnection, query: str, doing: str, *
     if not wanted:
         raise InputError(f"{doing}: there is no column of numbers, text, dates or yes/no values")
     with clear_errors(doing):
-        rows = relation.project(", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted)))
+        rows = relation.project(
+            ", ".join(f"{expression} AS c{i}" for i, (_, expression) in enumerate(wanted))
+        )
         fetched = (rows if most is None else rows.limit(most // len(wanted) + 1)).fetchnumpy()
-        huge = [i for i, (_, expression) in enumerate(wanted) if expression in exact and _beyond_floats(fetched[f"c{i}"])]
+        huge = [
+            i
+            for i, (_, expression) in enumerate(wanted)
+            if expression in exact and _beyond_floats(fetched[f"c{i}"])
+        ]
         if huge:  # as text: floats would take different labels for one
-            fetched |= relation.project(", ".join(f"CAST({exact[wanted[i][1]]} AS VARCHAR) AS c{i}" for i in huge)).fetchnumpy()
+            fetched |= relation.project(
+                ", ".join(f"CAST({exact[wanted[i][1]]} AS VARCHAR) AS c{i}" for i in huge)
+            ).fetchnumpy()
     if most is not None and len(fetched["c0"]) * len(wanted) > most:
         raise InputError(f"`query` must give at most {most:,} cells, got more")
     table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
@@ -138,7 +156,9 @@ def _beyond_floats(values: Any) -> bool:
 
 def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]], opaque: list[str]) -> None:
     """Expressions whose results NumPy can hold, one per plain column, several for a record."""
-    if kind.id in _AS_IS or (kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER):
+    if kind.id in _AS_IS or (
+        kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER
+    ):
         wanted.append((name, expression))
     elif kind.id in _AS_NUMBER | _NO_VALUES:
         wanted.append((name, f"CAST({expression} AS DOUBLE)"))
@@ -149,9 +169,17 @@ def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]]
     elif kind.id in ("timestamp_ns", "timestamptz_ns", "timestamp_ns with time zone"):
         wanted.append((name, f"make_timestamp(epoch_ns({expression}) // 1000)"))
     elif kind.id == "date" or kind.id.startswith("timestamp"):
-        wanted.append((name, f"make_timestamp(epoch_us({expression}))"))  # UTC, whatever the zone of the session
+        wanted.append(
+            (name, f"make_timestamp(epoch_us({expression}))")
+        )  # UTC, whatever the zone of the session
     elif kind.id == "struct":
         for inner, inner_kind in kind.children:
-            _expand(f"{name}.{inner}", f"struct_extract({expression}, {literal(inner)})", inner_kind, wanted, opaque)
+            _expand(
+                f"{name}.{inner}",
+                f"struct_extract({expression}, {literal(inner)})",
+                inner_kind,
+                wanted,
+                opaque,
+            )
     else:
         opaque.append(name)

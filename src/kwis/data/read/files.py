@@ -11,8 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwis.data.read.delimited import create_from_csv
-from kwis.data.read.duck import FILE, clear_errors, connect, escaped, listed, literal, query_table, quoted, refuse_renamed, run_query
-from kwis.data.read.folders import FolderValue, folder_columns, matching, refuse_pipe, refuse_unreadable, unused_folders, walk
+from kwis.data.read.duck import (
+    FILE,
+    clear_errors,
+    connect,
+    escaped,
+    listed,
+    literal,
+    query_table,
+    quoted,
+    refuse_renamed,
+    run_query,
+)
+from kwis.data.read.folders import (
+    FolderValue,
+    folder_columns,
+    matching,
+    refuse_pipe,
+    refuse_unreadable,
+    unused_folders,
+    walk,
+)
 from kwis.data.read.folders import note_on as note_on_folders
 from kwis.data.read.json_lines import create_from_json_files
 from kwis.data.read.limits import refuse_cells
@@ -43,7 +62,9 @@ def format_of(path: str) -> str | None:
 
 
 def files_of(source: str) -> list[str]:
-    """The files meant by a path, a pattern or a folder (looked through, hidden files aside), sorted by name."""
+    """The files meant by a path, a pattern or a folder (looked through, hidden files aside), sorted
+    by name.
+    """
     refuse_pipe(source)
     if Path(source).is_dir():
         found = [path for path in walk(source) if format_of(path)]
@@ -51,7 +72,9 @@ def files_of(source: str) -> list[str]:
         found = [source] if Path(source).is_file() else matching(source)
     if not found:
         what = "has no CSV, Parquet or JSON file in it" if Path(source).is_dir() else "does not exist"
-        raise InputError(f"`source` must be a file, a folder or a pattern that matches files, and {source!r} {what}")
+        raise InputError(
+            f"`source` must be a file, a folder or a pattern that matches files, and {source!r} {what}"
+        )
     for path in found:
         refuse_unreadable(path)
         refuse_pipe(path)
@@ -61,9 +84,16 @@ def files_of(source: str) -> list[str]:
 
 
 def read_files(
-    paths: Sequence[str], kind: str, query: str | None = None, *, base: str | None = None, allow_external: bool = False
+    paths: Sequence[str],
+    kind: str,
+    query: str | None = None,
+    *,
+    base: str | None = None,
+    allow_external: bool = False,
 ) -> Source:
-    """Rows of the files in order; a ``query`` finds them as the table ``log``. Names of folders below ``base`` make columns."""
+    """Rows of the files in order; a ``query`` finds them as the table ``log``. Names of folders below
+    ``base`` make columns.
+    """
     doing = f"cannot read {paths[0]!r}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     with connect() as connection:
         with clear_errors(doing):
@@ -78,7 +108,9 @@ def read_files(
 
 
 def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Create the table ``rows`` from Parquet files; columns that differ between files are left out and come back."""
+    """Create the table ``rows`` from Parquet files; columns that differ between files are left out and come
+    back.
+    """
     for path in paths:
         names = connection.sql(f"SELECT * FROM {_PARQUET.format(listed([path]))}").columns
         schema = connection.sql(f"SELECT name FROM parquet_schema({literal(escaped(path))})").fetchall()
@@ -100,10 +132,16 @@ def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[
 def _with_folders(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str], folders: Mapping[str, Sequence[FolderValue]]
 ) -> tuple[str, ...]:
-    """Create the view ``log``: ``rows`` without their file, and with what the names of folders say; a note on what was not used."""
+    """Create the view ``log``: ``rows`` without their file, and with what the names of folders say; a note on
+    what was not used.
+    """
     own = connection.sql("SELECT * FROM rows").columns
     unused = unused_folders(folders, own)
-    added = "".join(f", {_by_file(paths, values)} AS {quoted(name)}" for name, values in folders.items() if name not in unused)
+    added = "".join(
+        f", {_by_file(paths, values)} AS {quoted(name)}"
+        for name, values in folders.items()
+        if name not in unused
+    )
     connection.execute(f"CREATE TEMP VIEW log AS SELECT * EXCLUDE ({quoted(FILE)}){added} FROM rows")
     return note_on_folders(unused)
 
@@ -113,7 +151,8 @@ def _by_file(paths: Sequence[str], values: Sequence[FolderValue]) -> str:
     types = {type(value) for value in values} - {type(None)}
     kind = "BIGINT" if types == {int} else "DOUBLE" if types == {float} else "VARCHAR"
     entries = ", ".join(
-        f"{literal(path)}: {'NULL' if value is None else literal(str(value))}" for path, value in zip(paths, values, strict=True)
+        f"{literal(path)}: {'NULL' if value is None else literal(str(value))}"
+        for path, value in zip(paths, values, strict=True)
     )
     return f"CAST(MAP {{{entries}}}[{quoted(FILE)}] AS {kind})"
 

@@ -1,8 +1,9 @@
-"""Which files a path, a pattern or a folder means, and what the names of folders (``country=DE``) say about their rows.
+"""Which files a path, a pattern or a folder means, and what the names of folders (``country=DE``) say about
+their rows.
 
-Nothing is left out silently: a folder or file that cannot be read is refused by name. Folders and files whose names start with a dot or
-an underscore are no part of a log. A folder called ``key=value`` below the one given adds the column ``key`` to the rows of its files,
-unless one of the files has a column of that name.
+Nothing is left out silently: a folder or file that cannot be read is refused by name. Folders and files whose
+names start with a dot or an underscore are no part of a log. A folder called ``key=value`` below the one
+given adds the column ``key`` to the rows of its files, unless one of the files has a column of that name.
 """
 
 from __future__ import annotations
@@ -64,12 +65,17 @@ def refuse_unreadable(path: str) -> None:
 def refuse_pipe(path: str) -> None:
     """Refuse what can be read only once, or never ends: a log is looked at more than once."""
     if path == "-":
-        raise InputError("`source` must be a file, and '-' (standard input) can be read only once: save it to a file first")
+        raise InputError(
+            "`source` must be a file, and '-' (standard input) can be read only once: save it to a file first"
+        )
     if not os.path.exists(path) or os.path.isdir(path) or os.path.isfile(path):
         return
     mode = os.stat(path).st_mode
     what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-    raise InputError(f"`source` must be a file, and {path!r} is {what}, which can be read only once: save it to a file first")
+    raise InputError(
+        f"`source` must be a file, and {path!r} is {what}, which can be read only once: save it to a file "
+        f"first"
+    )
 
 
 def base_of(source: str) -> str | None:
@@ -104,12 +110,21 @@ def unused_folders(columns: Mapping[str, Sequence[FolderValue]], own: Collection
 def note_on(unused: Sequence[str]) -> tuple[str, ...]:
     if not unused:
         return ()
-    return (f"the files have {', '.join(f'`{name}`' for name in unused)} themselves, so the names of their folders were not used for it",)
+    return (
+        (
+            f"the files have {', '.join(f'`{name}`' for name in unused)} themselves, so the names of their "
+            f"folders were not used for it"
+        ),
+    )
 
 
 def _said(place: str) -> dict[str, str | None]:
     pairs = (part.partition("=") for part in Path(place).parts)
-    return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, equals, value in pairs if equals and name}
+    return {
+        unquote(name): None if value == _NO_VALUE else unquote(value)
+        for name, equals, value in pairs
+        if equals and name
+    }
 
 
 def _typed(values: Sequence[str | None]) -> list[FolderValue]:

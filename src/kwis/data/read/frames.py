@@ -1,4 +1,6 @@
-"""Tables held in memory: pandas, polars, Arrow and whatever else narwhals knows, and dictionaries of arrays."""
+"""Tables held in memory: pandas, polars, Arrow and whatever else narwhals knows, and dictionaries
+of arrays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from kwis.errors import InputError
 
 
 def from_arrays(arrays: Mapping[Any, Any]) -> Table:
-    """Table from a dictionary of arrays or lists; a matrix ``X`` stands for the columns ``X_0``, ``X_1``, ..."""
+    """Table from a dictionary of arrays or lists; a matrix ``X`` stands for the columns ``X_0``,
+    ``X_1``, ...
+    """
     for name, values in arrays.items():
         if is_single(values):
             raise InputError(f"`source` must hold one entry per row, got a single value for {name!r}")
@@ -21,7 +25,9 @@ def from_arrays(arrays: Mapping[Any, Any]) -> Table:
 
 
 def from_frame(source: Any, *, piece: bool = False) -> Table:
-    """Table from a data frame of any library that narwhals supports; a lazy one is collected. ``piece`` as in ``table_of``."""
+    """Table from a data frame of any library that narwhals supports; a lazy one is collected. ``piece`` as in
+    ``table_of``.
+    """
     import narwhals as nw
 
     if type(source).__name__ == "LazyFrame":

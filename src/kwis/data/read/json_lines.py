@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _FEW_COLUMNS = 100  # with so many, rows of which most are empty are no matter
 
-# Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would expect one way of
-# writing them in the whole file, and kwis.data.columns recognises them column by column.
+# Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would
+# expect one way of writing them in the whole file, and kwis.data.columns recognises them column by column.
 _OPTIONS = (
     "sample_size=-1, maximum_depth=-1, map_inference_threshold=-1, field_appearance_threshold=0, "
     "dateformat='(never)', timestampformat='(never)'"
@@ -26,12 +26,15 @@ _OPTIONS = (
 
 
 def create_from_json_files(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Create the table ``rows``; columns that hold different things in different files are left out and come back."""
+    """Create the table ``rows``; columns that hold different things in different files are left out and come
+    back.
+    """
     create_from_json(connection, paths, "cells", f"filename={literal(FILE)}")
     names = connection.sql("SELECT * FROM cells").columns
     if any(name.rpartition("_")[2].isdigit() and name.rpartition("_")[0] for name in names):
         keys = connection.sql(
-            f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
+            f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed(paths)}, "
+            f"hive_partitioning=false)"
         ).fetchall()
         refuse_renamed([name for name in names if name != FILE], [str(key) for (key,) in keys], paths[0])
     differing = {}
@@ -43,19 +46,26 @@ def create_from_json_files(connection: duckdb.DuckDBPyConnection, paths: Sequenc
     return differing
 
 
-def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str, more: str = "filename=false") -> None:
+def create_from_json(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], table: str, more: str = "filename=false"
+) -> None:
     """Create a table from JSON files."""
     import duckdb
 
     refuse_expansion(connection, paths)
     try:
-        width = len(connection.sql(f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})").columns)
+        width = len(
+            connection.sql(
+                f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})"
+            ).columns
+        )
         refuse_columns(width, paths[0])
         if width > _FEW_COLUMNS:
             counted = f"SELECT count(*) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
             refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths)
         connection.execute(
-            f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {more}, {_OPTIONS})"
+            f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, "
+            f"{more}, {_OPTIONS})"
         )
         _keep_long_integers(connection, table, f"{listed(paths)}, hive_partitioning=false, {more}")
     except duckdb.InvalidInputException:
@@ -64,23 +74,38 @@ def create_from_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
 
 
 def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, reading: str) -> None:
-    """Read columns again as text that hold whole numbers of which floats would take different ones for one."""
-    types = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {table}").fetchall() if name != FILE}
+    """Read columns again as text that hold whole numbers of which floats would take different ones
+    for one.
+    """
+    types = {
+        name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {table}").fetchall() if name != FILE
+    }
     floats = [name for name, kind in types.items() if kind == "DOUBLE"]
     if not floats:
         return
-    largest = connection.execute(f"SELECT {', '.join(f'max(abs({quoted(name)}))' for name in floats)} FROM {table}").fetchall()[0]
+    largest = connection.execute(
+        f"SELECT {', '.join(f'max(abs({quoted(name)}))' for name in floats)} FROM {table}"
+    ).fetchall()[0]
     long = [name for name, size in zip(floats, largest, strict=True) if size is not None and size > EXACT]
     if not long:
         return
-    columns = ", ".join(f"{literal(name)}: {literal('VARCHAR' if name in long else kind)}" for name, kind in types.items())
-    connection.execute(f"CREATE TEMP TABLE digits AS SELECT * FROM read_json({reading}, columns={{{columns}}})")
+    columns = ", ".join(
+        f"{literal(name)}: {literal('VARCHAR' if name in long else kind)}" for name, kind in types.items()
+    )
+    connection.execute(
+        f"CREATE TEMP TABLE digits AS SELECT * FROM read_json({reading}, columns={{{columns}}})"
+    )
     counts = ", ".join(f"count_if(NOT regexp_full_match({quoted(name)}, '-?[0-9]+'))" for name in long)
     others = connection.execute(f"SELECT {counts} FROM digits").fetchall()[0]
     whole = [name for name, other in zip(long, others, strict=True) if not other]
-    numbers = ", ".join(f"CAST({quoted(name)} AS DOUBLE) AS {quoted(name)}" for name in long if name not in whole)
+    numbers = ", ".join(
+        f"CAST({quoted(name)} AS DOUBLE) AS {quoted(name)}" for name in long if name not in whole
+    )
     if whole:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *{f' REPLACE ({numbers})' if numbers else ''} FROM digits")
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *{f' REPLACE ({numbers})' if numbers else ''} "
+            f"FROM digits"
+        )
     connection.execute("DROP TABLE digits")
 
 
@@ -99,4 +124,6 @@ def _refuse_broken_line(paths: Sequence[str]) -> None:
                     broken = True
                 if broken:
                     place = f"row {number} (line {number + 1})"
-                    raise InputError(f"{path!r} must hold one JSON object per line, got something else at {place}")
+                    raise InputError(
+                        f"{path!r} must hold one JSON object per line, got something else at {place}"
+                    )

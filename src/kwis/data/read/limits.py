@@ -1,4 +1,6 @@
-"""Limits that keep a small file from filling the memory: lines, columns, cells and what a compressed file expands to."""
+"""Limits that keep a small file from filling the memory: lines, columns, cells and what a compressed file
+expands to.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def refuse_cells(rows: int, columns: int, paths: Sequence[str]) -> None:
     size = sum(os.path.getsize(path) for path in paths)
     if rows * columns * CELL_BYTES > FREE_BYTES + EXPANSION * size:
         raise InputError(
-            f"`source` must not expand to over {EXPANSION} times its size, and {paths[0]!r} holds {rows:,} rows of {columns:,} columns "
+            f"`source` must not expand to over {EXPANSION} times its size, and {paths[0]!r} holds {rows:,} "
+            f"rows of {columns:,} columns "
             f"in {size:,} bytes; leave out columns that are nearly empty, or write it as CSV"
         )
 
@@ -56,6 +59,13 @@ def refuse_expansion(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
             except (OSError, EOFError, zlib.error) as failure:
                 raise InputError(f"cannot read {path!r}: it is damaged, or no gzip: {failure}") from None
         elif path.lower().endswith(".zst"):
-            size = int(connection.execute(f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines_of(path)}").fetchall()[0][0])
+            size = int(
+                connection.execute(
+                    f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines_of(path)}"
+                ).fetchall()[0][0]
+            )
         if size > most:
-            raise InputError(f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it first")
+            raise InputError(
+                f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it "
+                f"first"
+            )

@@ -21,7 +21,9 @@ def is_feedback(source: Mapping[Any, Any]) -> bool:
 
 
 def from_feedback(feedback: Mapping[Any, Any]) -> Source:
-    """Log of a feedback dictionary: ``pi_b``, if present and of one position, is the whole behaviour distribution."""
+    """Log of a feedback dictionary: ``pi_b``, if present and of one position, is the whole behaviour
+    distribution.
+    """
     n_actions = int(feedback["n_actions"])
     arrays = {key: np.asarray(feedback[key]) for key in _PER_ROW if feedback.get(key) is not None}
     for key in ("pi_b", "expected_reward"):
@@ -29,13 +31,19 @@ def from_feedback(feedback: Mapping[Any, Any]) -> Source:
             del arrays[key]
     notes = []
     if "position" in arrays and len(np.unique(arrays["position"])) > 1:
-        notes.append("rows of several positions were read together; take one position at a time to tell them apart")
+        notes.append(
+            "rows of several positions were read together; take one position at a time to tell them apart"
+        )
     if arrays["action"].ndim != 1:
-        raise InputError(f"`action` must have shape (n,), got {arrays['action'].shape}; slates are not supported")
+        raise InputError(
+            f"`action` must have shape (n,), got {arrays['action'].shape}; slates are not supported"
+        )
     table = from_arrays(arrays)
     propensity = "pi_b" if "pi_b" in table.blocks else "pscore" if "pscore" in table else None
     context = "context" if "context" in arrays else ()
-    roles = Roles(action="action", reward="reward", propensity=propensity, context=context, actions=range(n_actions))
+    roles = Roles(
+        action="action", reward="reward", propensity=propensity, context=context, actions=range(n_actions)
+    )
     return Source(table=table, roles=roles, notes=tuple(notes))
 
 

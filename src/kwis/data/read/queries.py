@@ -1,7 +1,8 @@
-"""What a query may do: select rows of the log or database that it is given, within limits on memory and time, and nothing else.
+"""What a query may do: select rows of the log or database that it is given, within limits on memory and time,
+and nothing else.
 
-Limits hold in databases and connections that kwis opens itself. On a connection that somebody hands over, settings and what it
-may reach are theirs; there the query must still be a single SELECT and keep to the time.
+Limits hold in databases and connections that kwis opens itself. On a connection that somebody hands over,
+settings and what it may reach are theirs; there the query must still be a single SELECT and keep to the time.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ QUERY_MEMORY = "60%"  # of the machine's
 QUERY_CELLS = 500_000_000  # of the result: 4 GB of numbers
 SQLITE_CELLS = 50_000_000  # each is a Python object of some 60 bytes
 _LIMITS = (
-    "SET python_enable_replacements=false",  # names in a query are tables, never variables of the program around it
+    # names in a query are tables, never variables of the program around it
+    "SET python_enable_replacements=false",
     "SET autoinstall_known_extensions=false",
     "SET autoload_known_extensions=false",
     "SET allow_community_extensions=false",
@@ -31,7 +33,12 @@ _LIMITS = (
     "SET enable_external_access=false",
     "SET lock_configuration=true",
 )
-_SQLITE_ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION)
+_SQLITE_ALLOWED = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_FUNCTION,
+)
 
 
 def confine(connection: duckdb.DuckDBPyConnection) -> None:
@@ -53,14 +60,18 @@ def confine_sqlite(connection: sqlite3.Connection) -> None:
     """Refuse whatever is no reading of tables: other databases, settings, writing, loading of extensions."""
 
     def allowed(action: int, _: Any, name: Any, *__: Any) -> int:
-        harmless = action in _SQLITE_ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and name == "load_extension")
+        harmless = action in _SQLITE_ALLOWED and not (
+            action == sqlite3.SQLITE_FUNCTION and name == "load_extension"
+        )
         return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
 
     connection.set_authorizer(allowed)
 
 
 def one_sqlite_select(query: str) -> None:
-    """The same for SQLite, which runs one statement at a time; what comes after WITH can write to a connection that allows it."""
+    """The same for SQLite, which runs one statement at a time; what comes after WITH can write to a
+    connection that allows it.
+    """
     if not query.lstrip("( \t\r\n").upper().startswith(("SELECT", "WITH", "VALUES")):
         raise InputError(_no_select(query))
 

@@ -48,21 +48,25 @@ def read_log(
     Parameters
     ----------
     source
-        A pandas or polars frame, an Arrow table, a dictionary of arrays, an Open Bandit Pipeline feedback dictionary, or the
-        path of a CSV, Parquet, JSON lines or dsjson file, of a folder or pattern of them, or of a DuckDB or SQLite database.
-        An open connection to either database will do too.
+        A pandas or polars frame, an Arrow table, a dictionary of arrays, an Open Bandit Pipeline feedback
+        dictionary, or the path of a CSV, Parquet, JSON lines or dsjson file, of a folder or pattern of them,
+        or of a DuckDB or SQLite database. An open connection to either database will do too.
     action, reward
-        Column of the action taken, and one or more columns of numbers to be estimated; ``"action"`` and ``"reward"`` if not
-        named. Formats that say themselves which is which (dsjson, feedback dictionaries) need neither.
+        Column of the action taken, and one or more columns of numbers to be estimated; ``"action"`` and
+        ``"reward"`` if not named. Formats that say themselves which is which (dsjson, feedback dictionaries)
+        need neither.
     propensity
-        Column with the probability of the logged action; or one column per action, as a mapping from actions, a list in the
-        order of the sorted actions, or a prefix. None: the column called ``propensity`` or ``pscore``, if there is one, which a note
-        then says, and otherwise they are estimated. False: they are estimated whatever columns there are.
+        Column with the probability of the logged action; or one column per action, as a mapping from actions,
+        a list in the order of the sorted actions, or a prefix. None: the column called ``propensity`` or
+        ``pscore``, if there is one, which a note then says, and otherwise they are estimated. False: they are
+        estimated whatever columns there are.
     propensity_source
-        ``"randomiser"`` if propensities are the probabilities that the system drew its actions with, ``"model"`` if a model was fitted
-        to actions or scores to get them: only the former leave no room for hidden causes. None: not said, and the answer asks.
+        ``"randomiser"`` if propensities are the probabilities that the system drew its actions with,
+        ``"model"`` if a model was fitted to actions or scores to get them: only the former leave no room for
+        hidden causes. None: not said, and the answer asks.
     context
-        Columns that the logging policy could see. None: all that have no other role, as :mod:`kwis.data.read.context` describes.
+        Columns that the logging policy could see. None: all that have no other role, as
+        :mod:`kwis.data.read.context` describes.
     row_weight
         Column that says how many interactions each row stands for, where the log was thinned.
     group, time, logger
@@ -72,13 +76,16 @@ def read_log(
     categorical
         Context columns of numbers, or of text that looks like numbers, that are labels.
     missing
-        Values that stand for a gap (``"unknown"``, ``"-999"``) in columns that are no action, reward, propensity or other role.
+        Values that stand for a gap (``"unknown"``, ``"-999"``) in columns that are no action, reward,
+        propensity or other role.
     key
-        Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by it.
+        Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by
+        it.
     query
         SQL to run: on a database, or on files, which it finds under the name ``log``.
     allow_external
-        Let the query read and write other files, attach databases and load extensions. For queries that you wrote yourself.
+        Let the query read and write other files, attach databases and load extensions. For queries that you
+        wrote yourself.
     format
         One of csv, parquet, json, dsjson, duckdb, sqlite and obp, where the name of the file does not tell.
     """
@@ -103,11 +110,17 @@ def read_log(
 
 def completed(given: Roles, found: Source) -> Roles:
     """The roles given, and for the rest those that the source itself knows."""
-    own = {entry.name: getattr(found.roles, entry.name) for entry in fields(Roles) if getattr(given, entry.name) is None}
+    own = {
+        entry.name: getattr(found.roles, entry.name)
+        for entry in fields(Roles)
+        if getattr(given, entry.name) is None
+    }
     return replace(given, **own)
 
 
-def read_source(source: Any, query: str | None = None, kind: str | None = None, allow_external: bool = False) -> Source:
+def read_source(
+    source: Any, query: str | None = None, kind: str | None = None, allow_external: bool = False
+) -> Source:
     """The table behind a source, in the format named or else recognised."""
     if kind is not None and kind not in FORMATS:
         raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {kind!r}")
@@ -118,9 +131,15 @@ def read_source(source: Any, query: str | None = None, kind: str | None = None, 
     if type(source).__name__ == "DuckDBPyConnection":
         return Source(table=run_query(source, _needed(query), confined=False))
     if query is not None:
-        raise InputError(f"`query` must go with a file or a database, got a source of type {type(source).__name__}")
+        raise InputError(
+            f"`query` must go with a file or a database, got a source of type {type(source).__name__}"
+        )
     if isinstance(source, Mapping):
-        return from_feedback(source) if kind == "obp" or is_feedback(source) else Source(table=from_arrays(source))
+        return (
+            from_feedback(source)
+            if kind == "obp" or is_feedback(source)
+            else Source(table=from_arrays(source))
+        )
     return Source(table=from_frame(source))
 
 
@@ -131,7 +150,10 @@ def _read_path(path: str, query: str | None, said: str | None, allow_external: b
     paths = files_of(path)
     kinds = {said or format_of(name) for name in paths}
     if len(kinds) > 1:
-        raise InputError(f"`source` must hold files of one format, and {path!r} has {' and '.join(sorted(map(str, kinds)))}")
+        raise InputError(
+            f"`source` must hold files of one format, and {path!r} has "
+            f"{' and '.join(sorted(map(str, kinds)))}"
+        )
     kind = kinds.pop()
     if kind is None or kind == "obp":
         known = ", ".join(SUFFIXES)

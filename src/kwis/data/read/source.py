@@ -42,8 +42,12 @@ class Roles:
 
 
 def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:
-    """Roles in which a column holds the propensities by its name where nobody named one, and a note that says so."""
-    usual = next((name for name in USUAL_PROPENSITY if name in names), None) if roles.propensity is None else None
+    """Roles in which a column holds the propensities by its name where nobody named one, and a note that says
+    so.
+    """
+    usual = (
+        next((name for name in USUAL_PROPENSITY if name in names), None) if roles.propensity is None else None
+    )
     if usual is None:
         return roles, ()
     note = f"propensities are those of the column `{usual}`, as none were named"

@@ -10,7 +10,18 @@ from kwis.data.read.duck import listed
 if TYPE_CHECKING:
     import duckdb
 
-_NUMBERS = ("tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "uhugeint")
+_NUMBERS = (
+    "tinyint",
+    "smallint",
+    "integer",
+    "bigint",
+    "hugeint",
+    "utinyint",
+    "usmallint",
+    "uinteger",
+    "ubigint",
+    "uhugeint",
+)
 _KINDS = {
     **dict.fromkeys((*_NUMBERS, "float", "double", "decimal", "boolean"), "number"),
     **dict.fromkeys(("varchar", "enum", "uuid"), "text"),
@@ -21,7 +32,9 @@ _KINDS = {
 
 
 def kinds_of(connection: duckdb.DuckDBPyConnection, path: str, reader: str) -> dict[str, str]:
-    """What each column of a file holds; ``reader`` is the SQL that reads a list of files, with ``{}`` for the list."""
+    """What each column of a file holds; ``reader`` is the SQL that reads a list of files, with ``{}`` for the
+    list.
+    """
     relation: Any = connection.sql(f"SELECT * FROM {reader.format(listed([path]))}")
     return {name: _kind(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)}
 
@@ -31,7 +44,9 @@ def _kind(word: str) -> str:
 
 
 def uneven(paths: Sequence[str], kinds: Sequence[Mapping[str, str]], *, complete: bool) -> dict[str, str]:
-    """Columns that differ, with the sentence that refuses them; ``complete``: every file must have every column."""
+    """Columns that differ, with the sentence that refuses them; ``complete``: every file must have every
+    column.
+    """
     found: dict[str, str] = {}
     first: dict[str, tuple[str, str]] = {}
     for path, own in zip(paths, kinds, strict=True):
@@ -40,11 +55,17 @@ def uneven(paths: Sequence[str], kinds: Sequence[Mapping[str, str]], *, complete
             if known == "empty":
                 first[name] = (kind, path)
             elif kind not in (known, "empty"):
-                found.setdefault(name, f"`{name}` must be of one type in all files, got {kind} in {path!r} and {known} in {place!r}")
+                found.setdefault(
+                    name,
+                    f"`{name}` must be of one type in all files, got {kind} in {path!r} and {known} in "
+                    f"{place!r}",
+                )
     for path, own in zip(paths, kinds, strict=True):
         for name in first if complete else ():
             if name not in own:
-                found.setdefault(name, f"`source` must have the column `{name}` in every file, and {path!r} has not")
+                found.setdefault(
+                    name, f"`source` must have the column `{name}` in every file, and {path!r} has not"
+                )
     return found
 
 

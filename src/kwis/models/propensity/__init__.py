@@ -1,4 +1,6 @@
-"""Behaviour propensities: estimate them where they were not logged, check those that were, and repair those that are wrong."""
+"""Behaviour propensities: estimate them where they were not logged, check those that were, and repair those
+that are wrong.
+"""
 
 from kwis.models.propensity.check import Finding, PropensityCheck, check_propensities, refuse_deterministic
 from kwis.models.propensity.estimate import EstimatedPropensity, estimate_propensities

@@ -1,7 +1,8 @@
 """Calibration of predicted distributions: ``softmax(t log p + b)``, with one slope and one shift per action.
 
-The slope undoes over- or under-confidence, the shifts put each action's mean where it belongs. They are learnt on the
-held-out predictions of the other folds, with a standard normal prior that keeps ``b`` and ``log t`` finite when an action is rare.
+The slope undoes over- or under-confidence, the shifts put each action's mean where it belongs. They are
+learnt on the held-out predictions of the other folds, with a standard normal prior that keeps ``b`` and ``log
+t`` finite when an action is rare.
 """
 
 from __future__ import annotations
@@ -32,10 +33,15 @@ class Calibration:
         return np.exp(_apply(np.log(distribution), self.parameters))
 
 
-def calibrations(distribution: Floats, action: Ints, folds: Ints, mass: Floats | None) -> tuple[Calibration, ...]:
+def calibrations(
+    distribution: Floats, action: Ints, folds: Ints, mass: Floats | None
+) -> tuple[Calibration, ...]:
     """Of the rows of each fold, learnt without them."""
     others = (folds != fold for fold in range(int(folds.max()) + 1))
-    return tuple(Calibration.of(distribution[rows], action[rows], None if mass is None else mass[rows]) for rows in others)
+    return tuple(
+        Calibration.of(distribution[rows], action[rows], None if mass is None else mass[rows])
+        for rows in others
+    )
 
 
 def calibrated(distribution: Floats, folds: Ints, known: Sequence[Calibration]) -> Floats:
@@ -60,7 +66,9 @@ def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) 
 
 def to_power(distribution: Floats, exponent: float) -> Floats:
     """``(n, K)`` distribution proportional to ``p^exponent``."""
-    return np.exp(_apply(np.log(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])])))
+    return np.exp(
+        _apply(np.log(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])]))
+    )
 
 
 def _apply(logs: Floats, parameters: Floats) -> Floats:

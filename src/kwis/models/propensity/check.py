@@ -1,8 +1,8 @@
 """Signs that logged propensities are not the probabilities somebody acted on.
 
-Everything here is about the propensities alone, whatever the target: placeholders, rounding, certainty, actions whose
-frequencies contradict them. Whether the weights of a target average to 1, overall and around each context, is a matter for
-the diagnostics.
+Everything here is about the propensities alone, whatever the target: placeholders, rounding, certainty,
+actions whose frequencies contradict them. Whether the weights of a target average to 1, overall and around
+each context, is a matter for the diagnostics.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _SAME = 1e-9
 _UNIFORM = 1e-6
 _ROUGHLY = 0.05  # 0.17 is one sixth, 0.01 is not one over 150
 _DESIGNED = 3  # values per action and logger, at most, of a policy that somebody wrote down
-_ADVICE = "so nothing is known about what other actions would have brought; a log can be evaluated if some decisions were left to chance"
+_ADVICE = (
+    "so nothing is known about what other actions would have brought; a log can be evaluated if some "
+    "decisions were left to chance"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +39,9 @@ class Finding:
     Attributes
     ----------
     kind
-        ``deterministic`` (nothing can be estimated), ``certain`` (some rows have propensity 1), ``unlikely`` (some took an action that
-        their propensity all but rules out), ``constant``, ``rounded``,
-        ``misfit`` (the actions contradict the propensities), ``never_logged`` (actions that no row took).
+        ``deterministic`` (nothing can be estimated), ``certain`` (some rows have propensity 1), ``unlikely``
+        (some took an action that their propensity all but rules out), ``constant``, ``rounded``, ``misfit``
+        (the actions contradict the propensities), ``never_logged`` (actions that no row took).
     serious
         Whether it should lower the trust in a result; otherwise it is only worth knowing.
     sentence
@@ -59,8 +62,8 @@ class PropensityCheck:
     reliability
         Reliability curve, where a whole distribution is known.
     fit_p_value
-        Of the test that each action was taken as often as its propensities say; needs a whole distribution that was logged,
-        as one estimated from the same actions always fits them.
+        Of the test that each action was taken as often as its propensities say; needs a whole distribution
+        that was logged, as one estimated from the same actions always fits them.
     """
 
     findings: tuple[Finding, ...]
@@ -68,8 +71,11 @@ class PropensityCheck:
     fit_p_value: float | None
 
 
-def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None = None, *, level: float = 0.01) -> PropensityCheck:
-    """Look for signs that propensities are not what they say; :func:`kwis.propensity_report` tests them in every part of the log as well.
+def check_propensities(
+    log: LoggedBandit, estimated: EstimatedPropensity | None = None, *, level: float = 0.01
+) -> PropensityCheck:
+    """Look for signs that propensities are not what they say; :func:`kwis.propensity_report` tests them in
+    every part of the log as well.
 
     Parameters
     ----------
@@ -84,12 +90,16 @@ def check_propensities(log: LoggedBandit, estimated: EstimatedPropensity | None 
         findings.append(Finding(kind="deterministic", serious=True, sentence=reason))
     never = [repr(name) for code, name in enumerate(log.action_names) if not (log.action == code).any()]
     if never:
-        findings.append(Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}"))
+        findings.append(
+            Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}")
+        )
     if log.propensity is not None and reason is None:
         found = (look(log, log.propensity) for look in (_certain, _unlikely, _constant, _rounded))
         findings += [finding for finding in found if finding is not None]
     distribution = known_distribution(log)
-    p_value = None if distribution is None or log.propensity_origin != "logged" else fit_p_value(log, distribution)
+    p_value = (
+        None if distribution is None or log.propensity_origin != "logged" else fit_p_value(log, distribution)
+    )
     if p_value is not None and p_value < level:
         sentence = f"actions were not taken as often as their propensities say (p = {p_value:.2g})"
         findings.append(Finding(kind="misfit", serious=True, sentence=sentence))
@@ -110,9 +120,14 @@ def deterministic(log: LoggedBandit, estimated: EstimatedPropensity | None = Non
     if log.propensity is not None and logged and (log.propensity >= _CERTAIN).all():
         return f"every logged propensity is 1: the logging policy left nothing to chance, {_ADVICE}"
     if not logged and _always_the_same(log):
-        return f"equal contexts always got the same action: the logging policy left nothing to chance, {_ADVICE}"
+        return (
+            f"equal contexts always got the same action: the logging policy left nothing to chance, {_ADVICE}"
+        )
     if not logged and estimated is not None and (estimated.logged > 0.99).mean() > 0.99:
-        return f"the context foretells nearly every action: the logging policy left next to nothing to chance, {_ADVICE}"
+        return (
+            f"the context foretells nearly every action: the logging policy left next to nothing to chance, "
+            f"{_ADVICE}"
+        )
     return None
 
 
@@ -130,8 +145,14 @@ def _always_the_same(log: LoggedBandit) -> bool:
 
 
 def known_distribution(log: LoggedBandit) -> Floats | None:
-    """The logger's whole distribution, if it is known: logged, or uniform because every propensity is one over the number of actions."""
-    if log.behaviour is None and log.propensity is not None and np.abs(log.propensity - 1 / log.n_actions).max() < 1e-9:
+    """The logger's whole distribution, if it is known: logged, or uniform because every propensity is one
+    over the number of actions.
+    """
+    if (
+        log.behaviour is None
+        and log.propensity is not None
+        and np.abs(log.propensity - 1 / log.n_actions).max() < 1e-9
+    ):
         return np.full((len(log), log.n_actions), 1 / log.n_actions)
     return log.behaviour
 
@@ -145,20 +166,26 @@ def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
 
 
 def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
-    """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at most K p.
+    """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at
+    most K p.
 
     Not where rows stand for others, or where so many actions were taken that there may be more.
     """
     if log.row_weight is not None or log.n_actions > len(log) / 10 or log.propensity_origin != "logged":
         return None
     smallest = np.sort(propensity)
-    chance = np.minimum(len(log) * log.n_actions * smallest / np.arange(1, len(log) + 1), 1.0)  # of so many at all, by Markov
+    chance = np.minimum(
+        len(log) * log.n_actions * smallest / np.arange(1, len(log) + 1), 1.0
+    )  # of so many at all, by Markov
     if chance.min() >= _AGAINST_ALL_ODDS:
         return None
     count = int(np.flatnonzero(chance < _AGAINST_ALL_ODDS)[-1]) + 1
     row = int(np.argmax(propensity <= smallest[count - 1]))
     who = f"row {row}" if count == 1 else f"{count:,} rows, the first of them row {row},"
-    sentence = f"{who} took an action of propensity {smallest[count - 1]:.2g} or less, which would happen in one log of "
+    sentence = (
+        f"{who} took an action of propensity {smallest[count - 1]:.2g} or less, which would happen in one "
+        f"log of "
+    )
     sentence += f"{1 / chance[count - 1]:,.0f}"
     return Finding(kind="unlikely", serious=True, sentence=sentence)
 
@@ -169,9 +196,16 @@ def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:
         return None
     actions = uniform_actions(log)
     if actions is None:
-        sentence = f"every propensity is {value:.4g} although there are {log.n_actions} actions, which looks like a placeholder"
+        sentence = (
+            f"every propensity is {value:.4g} although there are {log.n_actions} actions, which looks like a "
+            f"placeholder"
+        )
         return Finding(kind="constant", serious=True, sentence=sentence)
-    those = "the number of actions" if actions == log.n_actions else f"{actions} actions, of which {log.n_actions} were taken"
+    those = (
+        "the number of actions"
+        if actions == log.n_actions
+        else f"{actions} actions, of which {log.n_actions} were taken"
+    )
     sentence = f"every propensity is {value:.4g}, one over {those}: right if actions were drawn uniformly"
     return Finding(kind="constant", serious=False, sentence=sentence)
 
@@ -197,15 +231,25 @@ def uniform_actions(log: LoggedBandit) -> int | None:
 def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
     """Few digits in many different values.
 
-    A simple policy has few values and is left alone: epsilon-greedy, or a split that gives each action a share in percent.
+    A simple policy has few values and is left alone: epsilon-greedy, or a split that gives each action a
+    share in percent.
     """
     values = np.unique(propensity)
-    designed = len(np.unique(np.stack([propensity, log.action]), axis=1).T) <= _DESIGNED * log.n_actions * max(1, len(log.logger_names))
+    designed = len(
+        np.unique(np.stack([propensity, log.action]), axis=1).T
+    ) <= _DESIGNED * log.n_actions * max(1, len(log.logger_names))
     for digits in (1, 2, 3):
         scaled = values * 10**digits
-        if np.abs(scaled - np.rint(scaled)).max() < 1e-7 and len(values) >= (5 if digits == 1 else 10) and not designed:
+        if (
+            np.abs(scaled - np.rint(scaled)).max() < 1e-7
+            and len(values) >= (5 if digits == 1 else 10)
+            and not designed
+        ):
             error = 0.5 / (10**digits * values[0])
-            sentence = f"propensities are rounded to {digits} digits, so that weights can be off by up to {error:.0%}"
+            sentence = (
+                f"propensities are rounded to {digits} digits, so that weights can be off by up to "
+                f"{error:.0%}"
+            )
             return Finding(kind="rounded", serious=error > 0.05, sentence=sentence)
     return None
 
@@ -213,12 +257,15 @@ def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
 def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     """P-value of the test that actions were taken as often as ``distribution`` says.
 
-    Sums of ``1{action = k} - p_k`` over the rows have mean 0 if the distribution is right, and the covariance that it gives them; with
-    groups that of the groups' sums. Actions expected fewer than five times are left out; None where fewer than two are left.
+    Sums of ``1{action = k} - p_k`` over the rows have mean 0 if the distribution is right, and the covariance
+    that it gives them; with groups that of the groups' sums. Actions expected fewer than five times are left
+    out; None where fewer than two are left.
     """
     surplus = -distribution.copy()
     surplus[np.arange(len(log)), log.action] += 1.0
-    mass = np.ones((len(log), 1)) if log.row_weight is None else log.row_weight[:, None] / log.row_weight.mean()
+    mass = (
+        np.ones((len(log), 1)) if log.row_weight is None else log.row_weight[:, None] / log.row_weight.mean()
+    )
     surplus *= mass
     expected = distribution.sum(axis=0)
     kept = np.flatnonzero(expected >= 5)
@@ -228,7 +275,9 @@ def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     sums = draw_sums(surplus[:, kept], log.group)
     total, covariance = sums.sum(axis=0), sums.T @ sums
     if log.group is None and log.row_weight is None:
-        chances = distribution[:, kept]  # the sample's own covariance collapses where a rare action happens not to be taken
+        chances = distribution[
+            :, kept
+        ]  # the sample's own covariance collapses where a rare action happens not to be taken
         covariance = np.diag(chances.sum(axis=0)) - chances.T @ chances
     statistic = total @ np.linalg.pinv(covariance, hermitian=True) @ total
     return float(chi2.sf(statistic, np.linalg.matrix_rank(covariance, hermitian=True)))

@@ -1,4 +1,6 @@
-"""How a repair is chosen and fitted: splits of the rows, spreads by held-out likelihood, then one regression on all rows."""
+"""How a repair is chosen and fitted: splits of the rows, spreads by held-out likelihood, then one regression
+on all rows.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class Fitted:
         found = []
         for number in range(int(labels.max()) + 1):
             kept = labels != number
-            learner = likelihood(known.take(kept), part.action[kept], part.weight[kept], free_scale=self.free_scale)
+            learner = likelihood(
+                known.take(kept), part.action[kept], part.weight[kept], free_scale=self.free_scale
+            )
             made = learner.fit(self.spread, self.coefficients, tolerance=_REFIT_TOLERANCE)
             found.append(replace(self, coefficients=made))
         return tuple(found)
@@ -105,7 +109,10 @@ class Chosen:
     @property
     def used(self) -> tuple[str, ...]:
         powers = zip(self.names, self.exponents, strict=True)
-        return (*(("scale",) if self.free_scale else ()), *(name for name, power in powers if power is not None))
+        return (
+            *(("scale",) if self.free_scale else ()),
+            *(name for name, power in powers if power is not None),
+        )
 
     def used_when(self, when: When) -> bool:
         """Whether the repair is to be made; without any term there is none."""
@@ -120,7 +127,13 @@ class Chosen:
         spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
         fitted = likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
         return Fitted(
-            terms=made, names=self.names, used=self.used, read=read, coefficients=fitted, free_scale=self.free_scale, spread=spread
+            terms=made,
+            names=self.names,
+            used=self.used,
+            read=read,
+            coefficients=fitted,
+            free_scale=self.free_scale,
+            spread=spread,
         )
 
 
@@ -138,7 +151,9 @@ class Splits:
         if part.draws < _LEAST_DRAWS or len(np.unique(part.action)) < 2:
             return None
         folds = make_folds(part.n, _FOLDS, rng, part.group)
-        return cls(part, tuple(folds == number for number in range(_FOLDS if part.n <= _ROWS_FOR_ONE_SPLIT else 1)))
+        return cls(
+            part, tuple(folds == number for number in range(_FOLDS if part.n <= _ROWS_FOR_ONE_SPLIT else 1))
+        )
 
     def mean(self, values: Sequence[Floats]) -> float:
         """Mean over the held-out mass of values given by split."""
@@ -165,7 +180,9 @@ class Splits:
 def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen:
     """Choose the spreads of the terms."""
     part, free = splits.rows, "scale" in terms
-    names = tuple(name for name in ("actions", "context") if name in terms) + (("curved",) if "context" in terms else ())
+    names = tuple(name for name in ("actions", "context") if name in terms) + (
+        ("curved",) if "context" in terms else ()
+    )
     made = Terms.of(part.features, rng, curved="curved" in names)
     read = Given.of(part.given, part.action)
     known, sizes = scores(made, names, read, part.features, part.given)

@@ -1,11 +1,12 @@
 """Propensities learnt from the log itself, for logs that did not keep them.
 
-The probability of every action given the context, from classifiers that never saw the row they predict (nor, with groups, any row of
-its group). They are mixed in the shares that make held-out actions most likely, and the mixture is sharpened by one exponent: an average
-of cautious predictions is too cautious, and weights feel that more than likelihoods do.
+The probability of every action given the context, from classifiers that never saw the row they predict (nor,
+with groups, any row of its group). They are mixed in the shares that make held-out actions most likely, and
+the mixture is sharpened by one exponent: an average of cautious predictions is too cautious, and weights feel
+that more than likelihoods do.
 
-Estimated propensities repair nothing that the context does not show: if the logger looked at something that is not in the log, the weights
-stay wrong, and the result says that they were estimated.
+Estimated propensities repair nothing that the context does not show: if the logger looked at something that
+is not in the log, the weights stay wrong, and the result says that they were estimated.
 """
 
 from __future__ import annotations
@@ -46,14 +47,16 @@ class EstimatedPropensity:
     folds
         ``(n,)`` which fold each row was held out in.
     log_loss
-        Held-out mean of ``-log p(logged action)``; ``log_loss_without_context`` is that of the bare shares of the actions.
+        Held-out mean of ``-log p(logged action)``; ``log_loss_without_context`` is that of the bare shares of
+        the actions.
     candidates
         Held-out log loss of every classifier by itself.
     floor, floored
         The smallest probability allowed, and in how many rows the logged action's was raised to it.
     refits
-        ``(n, folds)`` probability of the logged action by each of the fold's models, in all rows: how far estimates with them are apart
-        is the error that the model adds, see :func:`kwis.intervals.student.model_error`.
+        ``(n, folds)`` probability of the logged action by each of the fold's models, in all rows: how far
+        estimates with them are apart is the error that the model adds, see
+        :func:`kwis.intervals.student.model_error`.
     """
 
     distribution: Floats
@@ -72,7 +75,10 @@ class EstimatedPropensity:
         """One sentence for the result."""
         raised = f"; {self.floored} of them were raised to {self.floor:.2g}" if self.floored else ""
         k = int(self.folds.max()) + 1
-        return f"propensities were estimated from the context by {self.model}, cross-fitted over {k} folds and calibrated{raised}"
+        return (
+            f"propensities were estimated from the context by {self.model}, cross-fitted over {k} folds and "
+            f"calibrated{raised}"
+        )
 
     def attach(self, log: LoggedBandit) -> LoggedBandit:
         """The log with these propensities, and a note that says so."""
@@ -87,10 +93,11 @@ def estimate_propensities(
     Parameters
     ----------
     model
-        A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: smooth regression and boosted trees, mixed;
-        see :mod:`kwis.models.propensity.learners`.
+        A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: smooth
+        regression and boosted trees, mixed; see :mod:`kwis.models.propensity.learners`.
     folds
-        Each row is predicted from the other folds; rows of a group share a fold, and each action is spread over all folds.
+        Each row is predicted from the other folds; rows of a group share a fold, and each action is spread
+        over all folds.
     floor
         Smallest probability; None: ``1/n``, below which nothing can be told from never.
     """
@@ -99,12 +106,23 @@ def estimate_propensities(
     log = with_copies_grouped(log)
     lowest = 1 / len(log) if floor is None else check.positive(floor, "floor")
     if lowest >= 1 / log.n_actions:
-        raise InputError(f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}")
+        raise InputError(
+            f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}"
+        )
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
     seed, features = int(generator.integers(2**31)), log.features()
-    with engine(), one_thread():  # trees on two threads are thirty times slower than on one wherever a core is busy
-        learners = default_learners(log, features, seed) if model is None else {_described(model): Classifier(model, log, features)}
-        tried = {name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()}
+    with (
+        engine(),
+        one_thread(),
+    ):  # trees on two threads are thirty times slower than on one wherever a core is busy
+        learners = (
+            default_learners(log, features, seed)
+            if model is None
+            else {_described(model): Classifier(model, log, features)}
+        )
+        tried = {
+            name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()
+        }
         mixture = _Mixture.of(tuple(tried.values()), log, lowest)
         refits = mixture.logged_by_each(features, log.action)
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
@@ -115,7 +133,9 @@ def estimate_propensities(
         model=_in_words(dict(zip(tried, mixture.shares, strict=True))),
         folds=read_only(labels),
         log_loss=_log_loss(mixture.distribution, log.action, mass),
-        log_loss_without_context=_log_loss(floored(_frequencies(log, labels, mass), lowest), log.action, mass),
+        log_loss_without_context=_log_loss(
+            floored(_frequencies(log, labels, mass), lowest), log.action, mass
+        ),
         candidates={name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()},
         floor=lowest,
         floored=int((logged <= lowest).sum()),
@@ -136,15 +156,25 @@ class _Mixture:
     @classmethod
     def of(cls, parts: tuple[CrossFitted, ...], log: LoggedBandit, floor: float) -> _Mixture:
         if len(parts) == 1:
-            return cls(parts=parts, shares=(1.0,), exponent=1.0, distribution=parts[0].distribution, floor=floor)
+            return cls(
+                parts=parts, shares=(1.0,), exponent=1.0, distribution=parts[0].distribution, floor=floor
+            )
         taken = np.stack([part.distribution[np.arange(len(log)), log.action] for part in parts], axis=1)
         shares = _likeliest_shares(taken, log.row_weight)
         raw = _mixed([part.distribution for part in parts], shares)
         exponent = likeliest_exponent(raw, log.action, log.row_weight)
-        return cls(parts=parts, shares=shares, exponent=exponent, distribution=floored(to_power(raw, exponent), floor), floor=floor)
+        return cls(
+            parts=parts,
+            shares=shares,
+            exponent=exponent,
+            distribution=floored(to_power(raw, exponent), floor),
+            floor=floor,
+        )
 
     def logged_by_each(self, features: Floats, action: Ints) -> Floats:
-        """``(n, folds)`` probability of the actions taken by the models without each fold, the rows they learnt from included."""
+        """``(n, folds)`` probability of the actions taken by the models without each fold, the rows they
+        learnt from included.
+        """
         found = np.empty((len(action), len(self.parts[0].models)))
         for start in range(0, len(action), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
@@ -163,7 +193,9 @@ def _mixed(tables: Sequence[Floats], shares: Sequence[float]) -> Floats:
 
 
 def _likeliest_shares(taken: Floats, mass: Floats | None) -> tuple[float, ...]:
-    """Shares of the learners that make the actions taken most likely, from their ``(n, m)`` held-out probabilities (EM algorithm)."""
+    """Shares of the learners that make the actions taken most likely, from their ``(n, m)`` held-out
+    probabilities (EM algorithm).
+    """
     weight = np.full(len(taken), 1 / len(taken)) if mass is None else mass / mass.sum()
     shares = np.full(taken.shape[1], 1 / taken.shape[1])
     for _ in range(_EM_STEPS):
@@ -182,7 +214,8 @@ def _refuse_too_little(log: LoggedBandit) -> None:
     """More rows than actions, and something to hold out."""
     if len(log) <= log.n_actions:
         raise InputError(
-            f"`log` must have more rows than actions to estimate propensities, got {len(log)} rows for {log.n_actions} actions"
+            f"`log` must have more rows than actions to estimate propensities, got {len(log)} rows for "
+            f"{log.n_actions} actions"
         )
     if log.group is not None and len(np.unique(log.group)) < 2:
         raise InputError("`log` must have at least 2 groups to estimate propensities, got 1")
@@ -190,7 +223,9 @@ def _refuse_too_little(log: LoggedBandit) -> None:
 
 def _described(model: Any) -> str:
     if not hasattr(model, "fit") or not hasattr(model, "predict_proba"):
-        raise InputError(f"`model` must be a scikit-learn classifier with `predict_proba`, got {type(model).__name__}")
+        raise InputError(
+            f"`model` must be a scikit-learn classifier with `predict_proba`, got {type(model).__name__}"
+        )
     return type(model).__name__
 
 

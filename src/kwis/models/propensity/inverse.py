@@ -1,8 +1,9 @@
 """Regression of inverse propensities, for logs that know no propensity but the logged action's.
 
-If propensities are right, ``y_k = 1{action = k} / p(action)`` has mean 1 for every action ``k`` in every context. Where its mean is
-``m_k(x)`` instead, propensities of ``k`` are wrong by that factor on average, and ``p m_k(x)`` has what is missing. With
-``m_k(x) = exp(z' c_k)`` the loss ``sum_k (m_k - y_k log m_k)`` is convex, least at the true means, and needs no variance.
+If propensities are right, ``y_k = 1{action = k} / p(action)`` has mean 1 for every action ``k`` in every
+context. Where its mean is ``m_k(x)`` instead, propensities of ``k`` are wrong by that factor on average, and
+``p m_k(x)`` has what is missing. With ``m_k(x) = exp(z' c_k)`` the loss ``sum_k (m_k - y_k log m_k)`` is
+convex, least at the true means, and needs no variance.
 """
 
 from __future__ import annotations
@@ -29,15 +30,19 @@ class Inverses:
         return Inverses(self.design[rows], self.action[rows], self.inverse[rows])
 
     def logs(self, coefficients: Coefficients) -> Floats:
-        """``(n,)`` gain of each row over means of 1: ``y log m - sum_k (m_k - 1)``, not above 0 on average if 1 is right."""
+        """``(n,)`` gain of each row over means of 1: ``y log m - sum_k (m_k - 1)``, not above 0 on average if
+        1 is right.
+        """
         scores = np.minimum(self.design @ coefficients.matrix, _LARGEST)
         taken = scores[np.arange(len(self.action)), self.action]
         return np.asarray(self.inverse * taken - np.expm1(scores).sum(axis=1))
 
     def surplus(self, coefficients: Coefficients) -> Floats:
-        """``(n,)`` sum over the actions of ``(y_k - 1) max(log m_k, 0)``: of mean 0 if propensities are right.
+        """``(n,)`` sum over the actions of ``(y_k - 1) max(log m_k, 0)``: of mean 0 if propensities are
+        right.
 
-        Means below 1 take no part, as an action that is not always on offer has one; then the surplus is below 0 on average.
+        Means below 1 take no part, as an action that is not always on offer has one; then the surplus is
+        below 0 on average.
         """
         scores = np.clip(self.design @ coefficients.matrix, 0.0, _LARGEST)
         taken = scores[np.arange(len(self.action)), self.action]

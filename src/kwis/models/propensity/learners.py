@@ -1,7 +1,9 @@
-"""What learns propensities from contexts and actions, fitted without each fold in turn and calibrated on the rows held out.
+"""What learns propensities from contexts and actions, fitted without each fold in turn and calibrated on the
+rows held out.
 
-Smooth regression is the multinomial regression of :mod:`kwis.models.propensity.choose`, linear and curved in the context, shrunk as far as makes
-held-out actions most likely. Boosted trees find steps and interactions that it does not.
+Smooth regression is the multinomial regression of :mod:`kwis.models.propensity.choose`, linear and curved in
+the context, shrunk as far as makes held-out actions most likely. Boosted trees find steps and interactions
+that it does not.
 """
 
 from __future__ import annotations
@@ -88,9 +90,13 @@ class _FittedClassifier:
         distribution[:, self.seen] = 1.0
         if self.classifier is not None:
             with fitting(self.classifier, len(features)):
-                distribution[:, self.seen] = np.asarray(self.classifier.predict_proba(features), dtype=np.float64)
+                distribution[:, self.seen] = np.asarray(
+                    self.classifier.predict_proba(features), dtype=np.float64
+                )
         if not np.isfinite(distribution).all():
-            raise InputError(f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}")
+            raise InputError(
+                f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}"
+            )
         return floored(distribution, self.floor)
 
 
@@ -106,13 +112,19 @@ class SmoothRegression:
     def of(cls, log: LoggedBandit, features: Floats, seed: int) -> SmoothRegression | None:
         """None where rows are too few to choose the shrinkage."""
         flat = np.full((len(log), log.n_actions), 1 / log.n_actions)
-        rows = Material(features=features, action=log.action, given=flat, mass=log.row_weight, group=log.group)
+        rows = Material(
+            features=features, action=log.action, given=flat, mass=log.row_weight, group=log.group
+        )
         rng = np.random.default_rng(seed)
         splits = Splits.of(rows, rng)
         return None if splits is None else cls(choose(splits, ("context",), rng), rows, seed)
 
     def learn(self, rows: Mask, floor: float) -> Predictor:
-        return _FittedRegression(self.chosen.fit(self.rows.take(rows), np.random.default_rng(self.seed)), self.rows.given.shape[1], floor)
+        return _FittedRegression(
+            self.chosen.fit(self.rows.take(rows), np.random.default_rng(self.seed)),
+            self.rows.given.shape[1],
+            floor,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +140,9 @@ class _FittedRegression:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrossFitted:
-    """One learner, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows held out."""
+    """One learner, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows
+    held out.
+    """
 
     models: tuple[Predictor, ...]
     calibrations: tuple[Calibration, ...]
@@ -136,13 +150,20 @@ class CrossFitted:
     floor: float
 
     @classmethod
-    def of(cls, learner: Learner, features: Floats, log: LoggedBandit, labels: Ints, floor: float) -> CrossFitted:
+    def of(
+        cls, learner: Learner, features: Floats, log: LoggedBandit, labels: Ints, floor: float
+    ) -> CrossFitted:
         models = tuple(learner.learn(labels != fold, floor) for fold in range(int(labels.max()) + 1))
         raw = np.empty((len(log), log.n_actions))
         for fold, model in enumerate(models):
             raw[labels == fold] = model(features[labels == fold])
         known = calibrations(raw, log.action, labels, log.row_weight)
-        return cls(models=models, calibrations=known, distribution=floored(calibrated(raw, labels, known), floor), floor=floor)
+        return cls(
+            models=models,
+            calibrations=known,
+            distribution=floored(calibrated(raw, labels, known), floor),
+            floor=floor,
+        )
 
     def by_fold(self, fold: int, features: Floats) -> Floats:
         """``(m, K)`` what the model without one fold says of any rows."""

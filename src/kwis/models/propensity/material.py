@@ -26,7 +26,8 @@ class Given:
     floor
         Smallest probability whose logarithm is taken.
     closes
-        Whether a given probability of 0 means that the action is impossible. It does, unless such an action was taken.
+        Whether a given probability of 0 means that the action is impossible. It does, unless such an action
+        was taken.
     """
 
     floor: float
@@ -101,9 +102,16 @@ class Material:
 
 
 def scores(
-    terms: Terms, names: tuple[str, ...], read: Given, features: Floats, given: Floats, used: Container[str] | None = None
+    terms: Terms,
+    names: tuple[str, ...],
+    read: Given,
+    features: Floats,
+    given: Floats,
+    used: Container[str] | None = None,
 ) -> tuple[Scores, dict[str, int]]:
-    """Everything the regression needs of some rows, and the number of columns of each block; of the named blocks only those ``used``."""
+    """Everything the regression needs of some rows, and the number of columns of each block; of the named
+    blocks only those ``used``.
+    """
     logs = read.logs(given)
     made = terms.blocks(features, logs, names)
     blocks = {name: block for name, block in made.items() if used is None or name in used}
@@ -111,7 +119,9 @@ def scores(
     return Scores(logs, design, read.closed(given)), {name: block.shape[1] for name, block in blocks.items()}
 
 
-def material(features: ArrayLike, action: ArrayLike, given: ArrayLike, mass: ArrayLike | None, group: Any) -> Material:
+def material(
+    features: ArrayLike, action: ArrayLike, given: ArrayLike, mass: ArrayLike | None, group: Any
+) -> Material:
     """The same from whatever a caller has, checked."""
     clean = check.contexts(features, "features")
     n = len(clean)
@@ -129,11 +139,15 @@ def codes(action: ArrayLike, n: int, k: int) -> Ints:
     """Codes of actions from 0 to ``k - 1``."""
     array = check.as_array(action, "action")
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"`action` must be integer codes of shape (n,), got {array.dtype} of shape {array.shape}")
+        raise InputError(
+            f"`action` must be integer codes of shape (n,), got {array.dtype} of shape {array.shape}"
+        )
     check.same_length(len(array), "action", n, "features")
     bad = (array < 0) | (array >= k)
     if bad.any():
-        raise InputError(f"`action` must be from 0 to {k - 1}, got {array[bad][0]} at row {int(np.argmax(bad))}")
+        raise InputError(
+            f"`action` must be from 0 to {k - 1}, got {array[bad][0]} at row {int(np.argmax(bad))}"
+        )
     return array.astype(np.int64)
 
 
@@ -145,5 +159,7 @@ def distribution(given: ArrayLike, n: int) -> Floats:
         raise InputError(f"`given` must have a column for each of at least 2 actions, got {array.shape[1]}")
     if (array < 0).any():
         row, column = (int(place) for place in np.argwhere(array < 0)[0])
-        raise InputError(f"`given` must not be negative, got {array[row, column]} at row {row}, column {column}")
+        raise InputError(
+            f"`given` must not be negative, got {array[row, column]} at row {row}, column {column}"
+        )
     return sums_to_one(array, "given")

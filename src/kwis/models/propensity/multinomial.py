@@ -1,7 +1,8 @@
 """Multinomial regression that starts from given log-probabilities and is pulled back to them.
 
-The probability of action ``k`` in row ``i`` is proportional to ``exp(s l_ik + z_i' c_k)``, with ``l`` the logarithm of the given
-probability, ``s`` one scale for all and ``z`` a design. At ``s = 1, c = 0``, where the penalty pulls, it is the given one.
+The probability of action ``k`` in row ``i`` is proportional to ``exp(s l_ik + z_i' c_k)``, with ``l`` the
+logarithm of the given probability, ``s`` one scale for all and ``z`` a design. At ``s = 1, c = 0``, where the
+penalty pulls, it is the given one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Scores:
         return self.softmax(coefficients.scale * self.logs + self.design @ coefficients.matrix)[1]
 
     def softmax(self, scores: Floats, rows: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Logarithm of the sum of exponentials of some rows, ``(n,)``, and its softmax; overwrites impossible actions."""
+        """Logarithm of the sum of exponentials of some rows, ``(n,)``, and its softmax; overwrites impossible
+        actions.
+        """
         if self.closed is not None:
             scores[self.closed[rows]] = -np.inf
         top = scores.max(axis=1, keepdims=True)

@@ -1,4 +1,6 @@
-"""Reliability of a distribution over actions: what is said to have probability p should happen a share p of the time."""
+"""Reliability of a distribution over actions: what is said to have probability p should happen a share p of
+the time.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _LEAST_MASS = 1e-100  # of the largest: no bin is without mass, and no square va
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reliability:
-    """Points of a reliability curve, over all pairs of a row and an action, in bins of about equally many pairs.
+    """Points of a reliability curve, over all pairs of a row and an action, in bins of about equally many
+    pairs.
 
     Attributes
     ----------
@@ -27,8 +30,8 @@ class Reliability:
     count
         Pairs in each bin.
     expected_calibration_error
-        Mean of ``|observed - predicted|``, bins weighed by their pairs. It is not 0 even for right probabilities:
-        ``expected_by_chance`` says how large it then is on average.
+        Mean of ``|observed - predicted|``, bins weighed by their pairs. It is not 0 even for right
+        probabilities: ``expected_by_chance`` says how large it then is on average.
     """
 
     predicted: Floats
@@ -43,10 +46,16 @@ def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: 
     """Reliability curve of ``distribution`` (default: the behaviour distribution of the log)."""
     chances = log.behaviour if distribution is None else distribution
     if chances is None:
-        raise InputError("`distribution` must be given for a log that holds the probability of the logged action alone")
+        raise InputError(
+            "`distribution` must be given for a log that holds the probability of the logged action alone"
+        )
     happened = np.zeros_like(chances)
     happened[np.arange(len(log)), log.action] = 1.0
-    mass = np.ones(len(log)) if log.row_weight is None else np.maximum(log.row_weight / log.row_weight.max(), _LEAST_MASS)
+    mass = (
+        np.ones(len(log))
+        if log.row_weight is None
+        else np.maximum(log.row_weight / log.row_weight.max(), _LEAST_MASS)
+    )
     bin_of, used = _bins(chances, whole(bins, "bins", 1))
     weight = np.repeat(mass, chances.shape[1])
 

@@ -1,11 +1,13 @@
 """Repair of given propensities from the actions that were taken.
 
-The logged actions are drawn from the true propensities, so they tell where given ones are wrong. The repaired distribution is a
-multinomial regression that starts from the given one: a free scale of its logarithm (``scale``), any given probability taken for any
-action (``actions``, K by K), and the context, straight and where it helps curved (``context``). Everything is shrunk towards the given
-distribution by as much as makes held-out actions most likely, which is what lets it work with few rows.
+The logged actions are drawn from the true propensities, so they tell where given ones are wrong. The repaired
+distribution is a multinomial regression that starts from the given one: a free scale of its logarithm
+(``scale``), any given probability taken for any action (``actions``, K by K), and the context, straight and
+where it helps curved (``context``). Everything is shrunk towards the given distribution by as much as makes
+held-out actions most likely, which is what lets it work with few rows.
 
-Do no harm: the repair is used only if it makes held-out actions more likely by more than chance; see :mod:`kwis.models.propensity.gain`.
+Do no harm: the repair is used only if it makes held-out actions more likely by more than chance; see
+:mod:`kwis.models.propensity.gain`.
 """
 
 from __future__ import annotations
@@ -37,18 +39,21 @@ class RepairModel:
     kept
         True if the given propensities are left as they are.
     terms
-        What the repair depends on: of ``scale``, ``actions``, ``context`` and ``curved`` those that make held-out actions more likely.
+        What the repair depends on: of ``scale``, ``actions``, ``context`` and ``curved`` those that make
+        held-out actions more likely.
     p_value
         Of the given propensities being right; 1 where there are too few rows to tell.
     log_loss_before, log_loss_after
         Mean of ``-log p(logged action)`` on held-out rows, as given and as repaired.
     scale
-        Factor of the given log-probabilities: below 1 they were too sure of themselves, above 1 not sure enough.
+        Factor of the given log-probabilities: below 1 they were too sure of themselves, above 1 not sure
+        enough.
     note
         What was done, in a sentence.
     refits
-        The same repair learnt without one part of the rows and another, if that was asked for and anything was repaired: how far
-        estimates with them are apart is the error that the repair adds, see :func:`kwis.intervals.student.model_error`.
+        The same repair learnt without one part of the rows and another, if that was asked for and anything
+        was repaired: how far estimates with them are apart is the error that the repair adds, see
+        :func:`kwis.intervals.student.model_error`.
     """
 
     kept: bool
@@ -62,10 +67,16 @@ class RepairModel:
     _fitted: Fitted | None = field(default=None, repr=False)
 
     def distribution(self, features: ArrayLike, given: ArrayLike) -> Floats:
-        """``(n, K)`` propensities of any rows with the features and the given distribution of the rows it was learnt from."""
+        """``(n, K)`` propensities of any rows with the features and the given distribution of the rows it was
+        learnt from.
+        """
         rows = check.contexts(features, "features")
         chances = distribution(given, len(rows))
-        return chances if self.kept or self._fitted is None else read_only(self._fitted.distribution(rows, chances))
+        return (
+            chances
+            if self.kept or self._fitted is None
+            else read_only(self._fitted.distribution(rows, chances))
+        )
 
 
 def fit_repair(
@@ -108,7 +119,9 @@ def fit_repair(
         fitted = chosen.fit(rows, generator) if chosen is not None and repaired else None
         refits = fitted.without(rows, count, generator) if fitted is not None and count else ()
     model = described(chosen, repaired=fitted is not None, fitted=fitted)
-    return replace(model, refits=tuple(replace(model, scale=one.coefficients.scale, _fitted=one) for one in refits))
+    return replace(
+        model, refits=tuple(replace(model, scale=one.coefficients.scale, _fitted=one) for one in refits)
+    )
 
 
 def known_terms(terms: Sequence[str]) -> tuple[str, ...]:
@@ -127,12 +140,23 @@ def described(chosen: Chosen | None, *, repaired: bool, fitted: Fitted | None = 
     if chosen is None:
         note = "propensities were kept as given: the log is too small to test them"
         nothing = float("nan")
-        return RepairModel(kept=True, terms=(), p_value=1.0, log_loss_before=nothing, log_loss_after=nothing, scale=1.0, note=note)
+        return RepairModel(
+            kept=True,
+            terms=(),
+            p_value=1.0,
+            log_loss_before=nothing,
+            log_loss_after=nothing,
+            scale=1.0,
+            note=note,
+        )
     losses = f"held-out log loss {chosen.before:.4g} as given, {chosen.after:.4g} "
     if not repaired:
         note = f"{KEPT} ({losses}with the best repair)"
     else:
-        note = f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as repaired)"
+        note = (
+            f"propensities were repaired from the logged actions by {_listed(chosen.used)} ({losses}as "
+            f"repaired)"
+        )
     return RepairModel(
         kept=not repaired,
         terms=chosen.used if repaired else (),
@@ -145,7 +169,12 @@ def described(chosen: Chosen | None, *, repaired: bool, fitted: Fitted | None = 
     )
 
 
-_WORDS = {"scale": "their scale", "actions": "action", "context": "context", "curved": "curves of the context"}
+_WORDS = {
+    "scale": "their scale",
+    "actions": "action",
+    "context": "context",
+    "curved": "curves of the context",
+}
 
 
 def _listed(terms: tuple[str, ...]) -> str:

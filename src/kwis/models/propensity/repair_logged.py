@@ -2,10 +2,12 @@
 
 Two things can still be learnt, each used only if held-out rows are convincing:
 
-1. The mean inverse propensity of every action around each context, which is 1 if propensities are right; they are multiplied by it.
-   Only means above 1 speak against propensities: an action that is not always on offer has one below.
-2. The distribution of the actions given the context. ``a p + (1 - a) q`` with ``q`` from the context alone is a propensity again,
-   and needs no other action's ``p``; ``a`` makes held-out actions most likely. It undoes propensities that are too sure of themselves.
+1. The mean inverse propensity of every action around each context, which is 1 if propensities are right; they
+   are multiplied by it. Only means above 1 speak against propensities: an action that is not always on offer
+   has one below.
+2. The distribution of the actions given the context. ``a p + (1 - a) q`` with ``q`` from the context alone is
+   a propensity again, and needs no other action's ``p``; ``a`` makes held-out actions most likely. It undoes
+   propensities that are too sure of themselves.
 
 Propensities that are not sure enough in a way that the context does not show cannot be told from right ones.
 """
@@ -46,8 +48,8 @@ class LoggedRepairModel:
     kept, terms, p_value, note
         As in :class:`~kwis.models.propensity.repair.RepairModel`; terms are ``inverse`` and ``pool``.
     log_loss_before, log_loss_after
-        Mean of ``-log p(logged action)`` on held-out rows, as given and as repaired. The latter may be larger: after ``inverse``
-        propensities are right on average around each context but no distribution.
+        Mean of ``-log p(logged action)`` on held-out rows, as given and as repaired. The latter may be
+        larger: after ``inverse`` propensities are right on average around each context but no distribution.
     share
         Weight of the given propensities in the pool with those from the context.
     """
@@ -73,7 +75,11 @@ class LoggedRepairModel:
     def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
         """The same repair learnt from other rows, with everything that was chosen left as it is."""
         level = None if self._level is None else self._level.refitted(rows, given)
-        return replace(self, _level=level, _context=None if self._context_choice is None else self._context_choice.fit(rows, rng))
+        return replace(
+            self,
+            _level=level,
+            _context=None if self._context_choice is None else self._context_choice.fit(rows, rng),
+        )
 
     def _applied(self, features: Floats, action: Ints, given: Floats) -> Floats:
         made = given if self._level is None else self._level(features, action, given)
@@ -115,9 +121,15 @@ def fit_repair_logged(
         return fit_logged(rows, said, "always" if always else "convincing", generator)
 
 
-def without_distribution(features: Floats, action: Ints, k: int, mass: Floats | None, group: Ints | None) -> Material:
-    """Rows of which no distribution is known: a uniform one takes its place, which the context's own starts from."""
-    return Material(features=features, action=action, given=np.full((len(action), k), 1 / k), mass=mass, group=group)
+def without_distribution(
+    features: Floats, action: Ints, k: int, mass: Floats | None, group: Ints | None
+) -> Material:
+    """Rows of which no distribution is known: a uniform one takes its place, which the context's own starts
+    from.
+    """
+    return Material(
+        features=features, action=action, given=np.full((len(action), k), 1 / k), mass=mass, group=group
+    )
 
 
 def propensities(given: ArrayLike, n: int) -> Floats:
@@ -178,7 +190,9 @@ class _Step:
     made: list[Floats]
 
     def used(self, when: When) -> bool:
-        """Whether the step is to be made; either of two may be made by mistake, so each has half the level."""
+        """Whether the step is to be made; either of two may be made by mistake, so each has half
+        the level.
+        """
         return when == "always" or (self.gain > 0 and (when == "helpful" or self.p_value < LEVEL / _STEPS))
 
 
@@ -203,15 +217,24 @@ def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     sizes = {name: block.shape[1] for name, block in _blocks(terms, part.features).items()}
 
     def part_of(held: Mask) -> Part:
-        return Part(known.take(held), weight[held], inverse_means(known.take(~held), part.given.shape[1], weight[~held]))
+        return Part(
+            known.take(held),
+            weight[held],
+            inverse_means(known.take(~held), part.given.shape[1], weight[~held]),
+        )
 
     search = Search(sizes, tuple(part_of(held) for held in splits.held))
     best = search.best()
     fits = list(zip(splits.held, search.fits[best], strict=True))
     return _LevelStep(
-        p_value=splits.surplus_p_value([known.take(held).surplus(fit) for held, fit in fits], len(search.tried)),
+        p_value=splits.surplus_p_value(
+            [known.take(held).surplus(fit) for held, fit in fits], len(search.tried)
+        ),
         gain=splits.mean(search.logs(best)),
-        made=[np.minimum(said[held] * factors(known.design[held], part.action[held], fit), 1.0) for held, fit in fits],
+        made=[
+            np.minimum(said[held] * factors(known.design[held], part.action[held], fit), 1.0)
+            for held, fit in fits
+        ],
         spread=search.spread(best),
     )
 
@@ -235,7 +258,9 @@ class _Pool:
 
 
 def _pool_step(splits: Splits, said: list[Floats], made: list[Floats], rng: np.random.Generator) -> _PoolStep:
-    """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a distribution has likelihoods."""
+    """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a
+    distribution has likelihoods.
+    """
     chosen = choose(splits, ("context",), rng)
     alone = [np.exp(logs) for logs in chosen.logs]
     pool, test = _Pool(splits, made, alone), _Pool(splits, said, alone)
@@ -254,7 +279,10 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
     picked = np.sort(rng.permutation(rows.n)[:ROWS_TO_CHOOSE])
     splits = Splits.of(rows.take(picked), rng)
     if splits is None:
-        return LoggedRepairModel(note="propensities were kept as given: the log is too small to test them", n_actions=rows.given.shape[1])
+        return LoggedRepairModel(
+            note="propensities were kept as given: the log is too small to test them",
+            n_actions=rows.given.shape[1],
+        )
     terms = Terms.of(rows.features, rng, curved=True)
     given = [said[picked][held] for held in splits.held]
     before = splits.mean([-np.log(part) for part in given])
@@ -283,7 +311,9 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
 def _sentence(levelled: bool, pooled: bool, before: float, after: float) -> str:
     if not (levelled or pooled):
         return f"{KEPT} (held-out log loss {before:.4g})"
-    ways = ("their mean inverse around each context",) * levelled + ("a pool with those from the context",) * pooled
+    ways = ("their mean inverse around each context",) * levelled + (
+        "a pool with those from the context",
+    ) * pooled
     # Factors around contexts do not make a distribution, whose log loss would mean something.
     losses = "" if levelled else f" (held-out log loss {before:.4g} as given, {after:.4g} as repaired)"
     return f"propensities of the logged actions were repaired by {' and '.join(ways)}{losses}"

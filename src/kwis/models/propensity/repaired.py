@@ -40,14 +40,15 @@ class RepairSummary:
         True if they are as given: nothing was found wrong, or nothing that a repair would mend.
     terms
         What the repair depends on, as in :class:`~kwis.models.propensity.repair.RepairModel`, or in
-        :class:`~kwis.models.propensity.repair.LoggedRepairModel` where only the logged action's propensity is known.
+        :class:`~kwis.models.propensity.repair.LoggedRepairModel` where only the logged action's propensity is
+        known.
     p_value
         Of the given propensities being right, by the likelihood of held-out actions.
     log_loss_before, log_loss_after
         Mean of ``-log p(logged action)`` on held-out rows.
     inverse_before, inverse_after
-        Mean of ``1 / (K p)`` over the rows: the mean weight of a uniform policy, 1 if propensities are right and every action
-        is always on offer.
+        Mean of ``1 / (K p)`` over the rows: the mean weight of a uniform policy, 1 if propensities are right
+        and every action is always on offer.
     reliability_before, reliability_after
         Reliability curves, where the whole distribution is known.
     note
@@ -77,8 +78,9 @@ class RepairedPropensity(RepairSummary):
     folds
         ``(n,)`` which fold each row was held out in; empty where nothing was repaired.
     refits
-        ``(n, folds)`` propensity of the logged action by the model learnt without each fold, on all rows; no columns where nothing was
-        repaired. How far estimates with them are apart is the error that the repair adds.
+        ``(n, folds)`` propensity of the logged action by the model learnt without each fold, on all rows; no
+        columns where nothing was repaired. How far estimates with them are apart is the error that the repair
+        adds.
     """
 
     distribution: Floats | None
@@ -101,12 +103,18 @@ class RepairedPropensity(RepairSummary):
 
 
 def repair_propensities(
-    log: LoggedBandit, *, terms: Sequence[str] = TERMS, folds: int = 5, when: When = "convincing", rng: Seed = 0
+    log: LoggedBandit,
+    *,
+    terms: Sequence[str] = TERMS,
+    folds: int = 5,
+    when: When = "convincing",
+    rng: Seed = 0,
 ) -> RepairedPropensity:
     """Test logged propensities against the actions taken, and repair them where they do not fit.
 
-    Every row's propensities come from a model learnt without it and without the other rows of its group; how far the model may go from
-    the given propensities is chosen once for all rows, by the likelihood of held-out actions.
+    Every row's propensities come from a model learnt without it and without the other rows of its group; how
+    far the model may go from the given propensities is chosen once for all rows, by the likelihood of
+    held-out actions.
 
     Parameters
     ----------
@@ -115,13 +123,16 @@ def repair_propensities(
     folds
         Each row is repaired by what the other folds tell.
     when
-        ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if they become more likely at
-        all, for propensities that other tests have called wrong; ``always``: whatever the test says.
+        ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if
+        they become more likely at all, for propensities that other tests have called wrong; ``always``:
+        whatever the test says.
     """
     check.one_of(when, "when", get_args(When))
     log = with_copies_grouped(log)
     if log.propensity is None:
-        raise InputError("`log` must have propensities to be repaired; kwis.estimate_propensities supplies them")
+        raise InputError(
+            "`log` must have propensities to be repaired; kwis.estimate_propensities supplies them"
+        )
     wanted, count, generator = known_terms(terms), check.whole(folds, "folds", 2), check.generator(rng)
     given = known_distribution(log)
     with engine():
@@ -133,7 +144,9 @@ def repair_propensities(
 def _whole(
     log: LoggedBandit, given: Floats, terms: tuple[str, ...], folds: int, when: When, rng: np.random.Generator
 ) -> RepairedPropensity:
-    rows = Material(features=log.features(), action=log.action, given=given, mass=log.row_weight, group=log.group)
+    rows = Material(
+        features=log.features(), action=log.action, given=given, mass=log.row_weight, group=log.group
+    )
     splits = Splits.of(rows, rng)
     chosen = None if splits is None else choose(splits, terms, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
@@ -145,8 +158,12 @@ def _whole(
     return _result(log, described(chosen, repaired=labels.size > 0), given, made, labels, refits)
 
 
-def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """``(n, K)`` distribution, each fold's from the rows of the others, and ``(n, folds)`` what each of the models says of all rows."""
+def _cross_fitted(
+    rows: Material, chosen: Chosen, labels: Ints, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """``(n, K)`` distribution, each fold's from the rows of the others, and ``(n, folds)`` what each of the
+    models says of all rows.
+    """
     learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
 
     def learn(fold: int) -> Fitted:
@@ -155,18 +172,26 @@ def _cross_fitted(rows: Material, chosen: Chosen, labels: Ints, rng: np.random.G
     models = each_block(learn, range(int(labels.max()) + 1))
     made, refits = _applied(rows, models, labels)
     taken = np.arange(rows.n), rows.action
-    share = useful_share(lambda part: between(rows.given, made, part)[taken], chosen.p_value, rows.mass, rows.group)
+    share = useful_share(
+        lambda part: between(rows.given, made, part)[taken], chosen.p_value, rows.mass, rows.group
+    )
     return (made, refits) if share == 1.0 else _applied(rows, models, labels, share)
 
 
-def _applied(rows: Material, models: Sequence[Fitted], labels: Ints, share: float = 1.0) -> tuple[Floats, Floats]:
-    """What the models say, or so much of it: of the rows held out from each all actions, of all rows the action taken."""
+def _applied(
+    rows: Material, models: Sequence[Fitted], labels: Ints, share: float = 1.0
+) -> tuple[Floats, Floats]:
+    """What the models say, or so much of it: of the rows held out from each all actions, of all rows the
+    action taken.
+    """
     made, refits = np.empty_like(rows.given), np.empty((rows.n, len(models)))
 
     def fill(fold: int) -> None:
         for start in range(0, rows.n, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            found = between(rows.given[part], models[fold].distribution(rows.features[part], rows.given[part]), share)
+            found = between(
+                rows.given[part], models[fold].distribution(rows.features[part], rows.given[part]), share
+            )
             refits[part, fold] = found[np.arange(len(found)), rows.action[part]]
             held = labels[part] == fold
             made[part][held] = found[held]
@@ -178,7 +203,8 @@ def _applied(rows: Material, models: Sequence[Fitted], labels: Ints, share: floa
 def _learnt_from(labels: Ints, rng: np.random.Generator) -> Mask:
     """Rows that models are learnt from, all but one fold at a time.
 
-    They are drawn once for all folds, or their models would be further apart than the rows of one fold explain.
+    They are drawn once for all folds, or their models would be further apart than the rows of one fold
+    explain.
     """
     folds = int(labels.max()) + 1
     most = ROWS_TO_FIT * folds // (folds - 1)
@@ -187,7 +213,9 @@ def _learnt_from(labels: Ints, rng: np.random.Generator) -> Mask:
     return drawn
 
 
-def _logged_only(log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator) -> RepairedPropensity:
+def _logged_only(
+    log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator
+) -> RepairedPropensity:
     rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group)
     whole = fit_logged(rows, given, when, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
@@ -224,9 +252,16 @@ def _share_of_logged(model: LoggedRepairModel, given: Floats, made: Floats, rows
 
 
 def _result(
-    log: LoggedBandit, found: RepairModel | LoggedRepairModel, given: Floats, made: Floats, labels: Ints, refits: Floats
+    log: LoggedBandit,
+    found: RepairModel | LoggedRepairModel,
+    given: Floats,
+    made: Floats,
+    labels: Ints,
+    refits: Floats,
 ) -> RepairedPropensity:
-    """The record of a repair from ``given`` to ``made``, both the whole distribution or both the logged action's propensity."""
+    """The record of a repair from ``given`` to ``made``, both the whole distribution or both the logged
+    action's propensity.
+    """
     whole = made.ndim == 2
     before, after = (table[np.arange(log.n), log.action] if whole else table for table in (given, made))
     return RepairedPropensity(

@@ -1,4 +1,5 @@
-"""Minimisation of a convex loss of linear scores, with coefficients pulled towards 0: one place for every regression of a repair.
+"""Minimisation of a convex loss of linear scores, with coefficients pulled towards 0: one place for every
+regression of a repair.
 
 The loss is a function of ``(n, K)`` scores ``Z c`` and of one scale ``s``; the penalty is
 ``sum_jk (c_jk / spread_j)^2 / 2 + (s - 1)^2 / 2``. A spread of 0 leaves a column out.
@@ -35,7 +36,9 @@ class Loss(Protocol):
     """A loss over the rows of a design."""
 
     def __call__(self, shift: float, scores: Floats, rows: slice, /) -> tuple[float, float, Floats]:
-        """Loss of some rows at ``s = 1 + shift`` and their scores, and its derivatives by the shift and the scores; may overwrite these."""
+        """Loss of some rows at ``s = 1 + shift`` and their scores, and its derivatives by the shift and the
+        scores; may overwrite these.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +50,8 @@ class Shrunk:
     gram
         ``(D, D)`` products of the columns of ``design``, rows counted by their mass.
     curvature, scale_curvature
-        Second derivative of the loss in the coefficients of a column per unit of ``gram``, and in the scale, roughly.
+        Second derivative of the loss in the coefficients of a column per unit of ``gram``, and in the scale,
+        roughly.
     size
         What the loss is divided by, so that its tolerance means the same for any number of rows.
     """
@@ -60,7 +64,14 @@ class Shrunk:
     scale_curvature: float
     size: float
 
-    def fit(self, spread: Floats, start: Coefficients | None = None, *, tolerance: float = 1e-9, threads: bool = False) -> Coefficients:
+    def fit(
+        self,
+        spread: Floats,
+        start: Coefficients | None = None,
+        *,
+        tolerance: float = 1e-9,
+        threads: bool = False,
+    ) -> Coefficients:
         """Coefficients with the least loss, penalty included.
 
         Parameters
@@ -94,14 +105,22 @@ class Shrunk:
                 value, slope, by_score = self.loss(shift, design[rows] @ coefficients, rows)
                 return value, slope, design[rows].T @ by_score
 
-            parts = each_block(part, blocks) if threads and len(blocks) > 1 else [part(rows) for rows in blocks]
+            parts = (
+                each_block(part, blocks) if threads and len(blocks) > 1 else [part(rows) for rows in blocks]
+            )
             pull = penalty[:, None] * matrix
             value = sum(one[0] for one in parts) + 0.5 * float((pull * matrix).sum()) + 0.5 * shift**2
             slope = sum(one[1] for one in parts) + shift
             inner_slope = basis.T @ sum(one[2] for one in parts) + pull
             return value / self.size, np.concatenate([[unit * slope], inner_slope.ravel()]) / self.size
 
-        found = minimize(loss, point, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS, "ftol": tolerance, "gtol": 1e-6}).x
+        found = minimize(
+            loss,
+            point,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": _MOST_STEPS, "ftol": tolerance, "gtol": 1e-6},
+        ).x
         matrix = np.zeros((len(spread), self.actions))
         matrix[used] = basis @ found[1:].reshape(shape)
         return Coefficients(1 + unit * float(found[0]), matrix)

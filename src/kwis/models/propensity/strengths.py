@@ -1,9 +1,11 @@
-"""How far a repair may go from the given propensities: the spread of each term, chosen by the likelihood of held-out actions.
+"""How far a repair may go from the given propensities: the spread of each term, chosen by the likelihood of
+held-out actions.
 
-Spreads are powers of the square root of ten. From a start that suits most logs the search goes up and down, one term after the
-other, in steps of ten and then of its root, for as long as held-out actions become more likely; at last each term is tried without.
-Freedom has a price: a spread larger by one step must make all held-out actions together more likely by a quarter of a unit of
-log-likelihood. Less is no evidence, and where the actions do not tell, rare actions are better left near the given propensities.
+Spreads are powers of the square root of ten. From a start that suits most logs the search goes up and down,
+one term after the other, in steps of ten and then of its root, for as long as held-out actions become more
+likely; at last each term is tried without. Freedom has a price: a spread larger by one step must make all
+held-out actions together more likely by a quarter of a unit of log-likelihood. Less is no evidence, and where
+the actions do not tell, rare actions are better left near the given propensities.
 """
 
 from __future__ import annotations
@@ -66,20 +68,28 @@ class Search:
             # The choice tried last is a neighbour, so its coefficients are a good start.
             starts = self.fits[next(reversed(self.fits))] if self.fits else (None,) * len(self.parts)
             pairs = zip(self.parts, starts, strict=True)
-            fits = [part.others.fit(spread, start, tolerance=_TOLERANCE, threads=True) for part, start in pairs]
+            fits = [
+                part.others.fit(spread, start, tolerance=_TOLERANCE, threads=True) for part, start in pairs
+            ]
             self.fits[exponents] = tuple(fits)
-            self.tried[exponents] = tuple(part.held.logs(fit) for part, fit in zip(self.parts, fits, strict=True))
+            self.tried[exponents] = tuple(
+                part.held.logs(fit) for part, fit in zip(self.parts, fits, strict=True)
+            )
         return self.tried[exponents]
 
     def loss(self, exponents: Exponents) -> float:
         """Mean of ``-log p`` over the held-out mass."""
-        total = sum(float(part.mass @ logs) for part, logs in zip(self.parts, self.logs(exponents), strict=True))
+        total = sum(
+            float(part.mass @ logs) for part, logs in zip(self.parts, self.logs(exponents), strict=True)
+        )
         return -total / sum(float(part.mass.sum()) for part in self.parts)
 
     def cost(self, exponents: Exponents) -> float:
         """Minus the log-likelihood of all held-out rows, and the price of freedom."""
         rows = sum(len(part.mass) for part in self.parts)
-        return rows * self.loss(exponents) + _PRICE * sum(power - _LOWEST + 1 for power in exponents if power is not None)
+        return rows * self.loss(exponents) + _PRICE * sum(
+            power - _LOWEST + 1 for power in exponents if power is not None
+        )
 
     def spread(self, exponents: Exponents) -> Floats:
         """``(D,)`` spread of every column of the design."""
@@ -87,7 +97,9 @@ class Search:
         return np.repeat(values, np.array(list(self.sizes.values()), dtype=np.int64))
 
     def best(self) -> Exponents:
-        """The spreads that make held-out actions most likely: straight terms first, then the curved one on top of them."""
+        """The spreads that make held-out actions most likely: straight terms first, then the curved one on
+        top of them.
+        """
         names = list(self.sizes)
         straight = [place for place, name in enumerate(names) if name != "curved"]
         found: Exponents = tuple(None if name == "curved" else START[name] for name in names)

@@ -20,8 +20,8 @@ class Support:
     never_logged
         Actions that no row took.
     beyond
-        Mean probability that the target gives to actions that were never logged, or whose logged probability is 0 in that
-        row; None where the target's distribution is unknown.
+        Mean probability that the target gives to actions that were never logged, or whose logged probability
+        is 0 in that row; None where the target's distribution is unknown.
     rows
         Rows in which that probability is positive.
     """
@@ -41,4 +41,6 @@ def support(log: LoggedBandit, target: TargetPolicy) -> Support:
     if log.behaviour is not None:
         impossible = impossible | (log.behaviour == 0)
     lost = (target.distribution * impossible).sum(axis=1)
-    return Support(never_logged=never, beyond=float(np.average(lost, weights=log.row_weight)), rows=int((lost > 0).sum()))
+    return Support(
+        never_logged=never, beyond=float(np.average(lost, weights=log.row_weight)), rows=int((lost > 0).sum())
+    )

@@ -1,10 +1,11 @@
 """How much of a repair to use where it makes inverse propensities wilder than the given ones.
 
-Weights that become wilder cost certainty for sure and gain accuracy only if the repair is right. It is used as it is where right
-propensities would be contradicted as clearly in one log of a hundred. Otherwise propensities on the way from the given to the repaired
-ones explain held-out actions as well as long as their log-likelihood is within two units of the best (a 95 % interval of the share of the
-way), and of those the ones with the least wild inverses are used. Where repaired propensities are no distribution there is no likelihood
-to go by, and as much of the repair is used as makes nothing wilder.
+Weights that become wilder cost certainty for sure and gain accuracy only if the repair is right. It is used
+as it is where right propensities would be contradicted as clearly in one log of a hundred. Otherwise
+propensities on the way from the given to the repaired ones explain held-out actions as well as long as their
+log-likelihood is within two units of the best (a 95 % interval of the share of the way), and of those the
+ones with the least wild inverses are used. Where repaired propensities are no distribution there is no
+likelihood to go by, and as much of the repair is used as makes nothing wilder.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from kwis.models.propensity.gain import gains_of_draws
 from kwis.sample import effective_size
 from kwis.typing import Floats, Ints
 
-_WILDER = 0.9  # effective number of inverse propensities, after over before, below which a repair makes them wilder
+_WILDER = (
+    0.9  # effective number of inverse propensities, after over before, below which a repair makes them wilder
+)
 _LIKELY = 2.0
 _CLEAR = 0.01
 _SHARES = tuple(np.linspace(1.0, 0.0, 21).tolist())
@@ -51,7 +54,10 @@ def useful_share(way: Way, p_value: float, mass: Floats | None, group: Ints | No
         return 1.0
     logged = {share: way(share) for share in _SHARES}
     weight = 1.0 if mass is None else mass / mass.mean()
-    gains = {share: float(gains_of_draws([np.log(one / said) * weight], [group])[0].sum()) for share, one in logged.items()}
+    gains = {
+        share: float(gains_of_draws([np.log(one / said) * weight], [group])[0].sum())
+        for share, one in logged.items()
+    }
     likely = [share for share, gain in gains.items() if gain >= max(gains.values()) - _LIKELY]
     return max(likely, key=lambda share: effective_size(1 / logged[share], mass))
 
@@ -59,7 +65,9 @@ def useful_share(way: Way, p_value: float, mass: Floats | None, group: Ints | No
 def tame_share(way: Way, p_value: float, mass: Floats | None) -> float:
     """The same where propensities on the way are no distributions."""
     said = way(0.0)
-    return 1.0 if p_value < _CLEAR else next(share for share in _SHARES if not _wilder(said, way(share), mass))
+    return (
+        1.0 if p_value < _CLEAR else next(share for share in _SHARES if not _wilder(said, way(share), mass))
+    )
 
 
 def _wilder(given: Floats, made: Floats, mass: Floats | None) -> bool:

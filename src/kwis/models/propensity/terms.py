@@ -1,13 +1,14 @@
 """What a repair may depend on: the given log-probabilities, and the context, straight and curved.
 
 ``actions``
-    The given log-probability of every action, so that any of them can be mistaken for any other: a K by K correction.
+    The given log-probability of every action, so that any of them can be mistaken for any other: a K by K
+    correction.
 ``context``
-    The features, standardised and cut off at four standard deviations, so that no row is carried away; turned to their principal
-    axes where there are more than a few hundred.
+    The features, standardised and cut off at four standard deviations, so that no row is carried away; turned
+    to their principal axes where there are more than a few hundred.
 ``curved``
-    A Gaussian kernel of the features' normal scores, by the Nystroem method: smooth corrections of any shape. Normal scores
-    forget the scale of a feature, as trees do, and the kernel is as wide as two rows are apart.
+    A Gaussian kernel of the features' normal scores, by the Nystroem method: smooth corrections of any shape.
+    Normal scores forget the scale of a feature, as trees do, and the kernel is as wide as two rows are apart.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Scaled:
     @classmethod
     def of(cls, values: Floats) -> Scaled:
         spread = values.std(axis=0)
-        return cls(values.mean(axis=0), np.where(spread > 1e-12 * np.abs(values).max(axis=0, initial=1e-300), spread, np.inf))
+        return cls(
+            values.mean(axis=0),
+            np.where(spread > 1e-12 * np.abs(values).max(axis=0, initial=1e-300), spread, np.inf),
+        )
 
     def __call__(self, values: Floats) -> Floats:
         return np.clip((values - self.centre) / self.spread, -_CUT, _CUT)
@@ -58,7 +62,8 @@ class Context:
         n, d = features.shape
         if d <= min(n, _MOST_AXES):
             return cls(scaled, None)
-        # Rows no longer than columns: a penalty on the coefficients is the same on the axes, and there are no more of them than rows.
+        # Rows no longer than columns: a penalty on the coefficients is the same on the axes, and there are no
+        # more of them than rows.
         axes = np.linalg.svd(scaled(features), full_matrices=False)[2][: min(n, _MOST_AXES)].T
         return cls(scaled, axes)
 
@@ -89,7 +94,9 @@ class Curved:
         return cls(knots, scaled, centres, width, vectors[:, kept] / np.sqrt(values[kept]))
 
     def __call__(self, features: Floats) -> Floats:
-        return _gaussian(self.scaled(_interpolated(features, self.knots)), self.centres, self.width) @ self.root
+        return (
+            _gaussian(self.scaled(_interpolated(features, self.knots)), self.centres, self.width) @ self.root
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,11 +108,15 @@ class Terms:
 
     @classmethod
     def of(cls, features: Floats, rng: np.random.Generator, *, curved: bool) -> Terms:
-        part = features if len(features) <= _ROWS else features[np.sort(rng.permutation(len(features))[:_ROWS])]
+        part = (
+            features if len(features) <= _ROWS else features[np.sort(rng.permutation(len(features))[:_ROWS])]
+        )
         return cls(Context.of(part), Curved.of(part, rng) if curved else None)
 
     def blocks(self, features: Floats, logs: Floats, names: Sequence[str]) -> Mapping[str, Floats]:
-        """Design of every block asked for; the first has a column of ones, as shares of the actions may be wrong too."""
+        """Design of every block asked for; the first has a column of ones, as shares of the actions may be
+        wrong too.
+        """
         made = {}
         ones = np.ones((len(logs), 1))
         if "actions" in names:
@@ -123,13 +134,17 @@ def _normal_scores(column: Floats) -> tuple[Floats, Floats]:
     values, counts = np.unique(column, return_counts=True)
     scores = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
     if len(values) > _KNOTS:
-        picked = np.unique(np.searchsorted(scores, ndtri((np.arange(_KNOTS) + 0.5) / _KNOTS)).clip(0, len(values) - 1))
+        picked = np.unique(
+            np.searchsorted(scores, ndtri((np.arange(_KNOTS) + 0.5) / _KNOTS)).clip(0, len(values) - 1)
+        )
         values, scores = values[picked], scores[picked]
     return values, scores
 
 
 def _interpolated(features: Floats, knots: Sequence[tuple[Floats, Floats]]) -> Floats:
-    return np.column_stack([np.interp(column, *known) for column, known in zip(features.T, knots, strict=True)])
+    return np.column_stack(
+        [np.interp(column, *known) for column, known in zip(features.T, knots, strict=True)]
+    )
 
 
 def _gaussian(left: Floats, right: Floats, width: float) -> Floats:

@@ -1,4 +1,6 @@
-"""Reward models on plain arrays: what is fitted, how its error is judged, and a model that predicts rows it was not fitted on."""
+"""Reward models on plain arrays: what is fitted, how its error is judged, and a model that predicts rows it
+was not fitted on.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,12 @@ class Lesson:
     mass: Floats | None = None
 
     @classmethod
-    def of(cls, features: Floats, action: Ints, outcome: Floats, n_actions: int, mass: Floats | None = None) -> Lesson:
-        frequent = np.sort(np.argsort(-np.bincount(action, minlength=n_actions), kind="stable")[:_MOST_INDICATORS])
+    def of(
+        cls, features: Floats, action: Ints, outcome: Floats, n_actions: int, mass: Floats | None = None
+    ) -> Lesson:
+        frequent = np.sort(
+            np.argsort(-np.bincount(action, minlength=n_actions), kind="stable")[:_MOST_INDICATORS]
+        )
         codes = np.full(n_actions, -1)
         codes[frequent] = np.arange(len(frequent))
         return cls(features=features, action=action, outcome=outcome, codes=codes, mass=mass)
@@ -74,7 +80,9 @@ class Lesson:
                     predicted = np.asarray(fitted.predict(design), dtype=np.float64).reshape(some.shape[0])
                     expected[start : start + some.shape[0], action] = predicted
         if not np.isfinite(expected).all():
-            raise InputError(f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}")
+            raise InputError(
+                f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}"
+            )
         return expected
 
     def _design(self, features: Floats, action: Ints, slopes: bool) -> Floats:
@@ -95,12 +103,20 @@ class Lesson:
             return 0.0
         mass = np.ones(self.action.size) if self.mass is None else self.mass
         others = [folds != fold for fold in range(int(folds.max()) + 1)]
-        return self.error(np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[folds])
+        return self.error(
+            np.array([np.average(self.outcome[rows], weights=mass[rows]) for rows in others])[folds]
+        )
 
     def take(self, rows: Ints) -> Lesson:
         """The same lesson from some of its rows."""
         mass = None if self.mass is None else self.mass[rows]
-        return replace(self, features=self.features[rows], action=self.action[rows], outcome=self.outcome[rows], mass=mass)
+        return replace(
+            self,
+            features=self.features[rows],
+            action=self.action[rows],
+            outcome=self.outcome[rows],
+            mass=mass,
+        )
 
     def taken(self, expected: Floats) -> Floats:
         """Predictions of the logged actions among those of all actions."""
@@ -134,7 +150,8 @@ class Tried:
     best
         Name of the one with the smallest error, and in ``expected`` its ``(n, K)`` held-out predictions.
     errors, plain
-        Held-out mean squared error of each, and of the mean reward; of those not chosen, on the rows they were compared on.
+        Held-out mean squared error of each, and of the mean reward; of those not chosen, on the rows they
+        were compared on.
     """
 
     best: str
@@ -153,11 +170,18 @@ class Tried:
             return cls(best=best, expected=expected[best], errors=errors, plain=plain)
         some = cls.of(lesson.take(rows), candidates, np.unique(folds[rows], return_inverse=True)[1])
         chosen = lesson.held_out(candidates[some.best], folds)
-        return cls(best=some.best, expected=chosen, errors={**some.errors, some.best: lesson.error(lesson.taken(chosen))}, plain=plain)
+        return cls(
+            best=some.best,
+            expected=chosen,
+            errors={**some.errors, some.best: lesson.error(lesson.taken(chosen))},
+            plain=plain,
+        )
 
     @property
     def explained(self) -> float:
-        """Share of the held-out variance that the best one explains; below 0 if it does worse than the mean."""
+        """Share of the held-out variance that the best one explains; below 0 if it does worse than
+        the mean.
+        """
         return 1 - self.errors[self.best] / self.plain if self.plain > 0 else 0.0
 
 
@@ -186,11 +210,19 @@ class RewardModel:
         return self.lesson.learnt(self.candidate, np.arange(self.lesson.action.size), features)
 
 
-def fit_rewards(features: Floats, action: Ints, reward: Floats, n_actions: int, *, folds: int = 5, rng: Seed = 0) -> RewardModel:
+def fit_rewards(
+    features: Floats, action: Ints, reward: Floats, n_actions: int, *, folds: int = 5, rng: Seed = 0
+) -> RewardModel:
     """Choose a reward model by cross-validation on one log, for rows that are not in it."""
     generator = check.generator(rng)
     labels = make_folds(action.size, folds, generator)
     lesson = Lesson.of(features, action, reward, n_actions)
     candidates = default_models(action.size, features.shape[1], n_actions, int(generator.integers(2**31)))
     tried = Tried.of(lesson, candidates, labels)
-    return RewardModel(name=tried.best, explained=tried.explained, candidates=tried.errors, lesson=lesson, candidate=candidates[tried.best])
+    return RewardModel(
+        name=tried.best,
+        explained=tried.explained,
+        candidates=tried.errors,
+        lesson=lesson,
+        candidate=candidates[tried.best],
+    )

@@ -1,9 +1,10 @@
 """Reward models: what each action would have brought, predicted for every row by a model that never saw it.
 
-The design is the context (``log.features()``) beside one 0/1 column per action. By default two models are tried, and the one that
-predicts held-out rewards better is kept:
+The design is the context (``log.features()``) beside one 0/1 column per action. By default two models are
+tried, and the one that predicts held-out rewards better is kept:
 
-- ridge regression with a slope per action, its penalty chosen by cross-validation: all that a few hundred rows can bear;
+- ridge regression with a slope per action, its penalty chosen by cross-validation: all that a few hundred
+  rows can bear;
 - boosted trees, from 500 rows on.
 
 Of a large log, models are compared on 20,000 rows, and the better one learns from at most 60,000.
@@ -77,13 +78,16 @@ class PredictedRewards:
         """The sample of a target with its predictions; needs the target's probability of every action."""
         if target.distribution is None:
             raise UnsupportedError(
-                f"`target` must have a probability for every action for predicted rewards, got that of the logged one for {target.name}"
+                f"`target` must have a probability for every action for predicted rewards, got that of the "
+                f"logged one for {target.name}"
             )
         value = np.einsum("ik,ik->i", target.distribution, self.expected)
         return PredictedSample(sample, predicted=self.logged, predicted_value=value)
 
 
-def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None, *, folds: int = 5, rng: Seed = 0) -> PredictedRewards:
+def predict_rewards(
+    log: LoggedBandit, reward: int | str = 0, model: Any = None, *, folds: int = 5, rng: Seed = 0
+) -> PredictedRewards:
     """Cross-fitted predictions of a reward for every action.
 
     Parameters
@@ -100,7 +104,9 @@ def predict_rewards(log: LoggedBandit, reward: int | str = 0, model: Any = None,
     labels = _folds(with_copies_grouped(log), check.whole(folds, "folds", 2), generator)
     features = log.features()
     candidates = {} if model is None else {_described(model): Candidate(model)}
-    candidates = candidates or default_models(len(log), features.shape[1], log.n_actions, int(generator.integers(2**31)))
+    candidates = candidates or default_models(
+        len(log), features.shape[1], log.n_actions, int(generator.integers(2**31))
+    )
     lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, log.row_weight)
     tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
@@ -125,5 +131,7 @@ def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:
 
 def _described(model: Any) -> str:
     if not hasattr(model, "fit") or not hasattr(model, "predict"):
-        raise InputError(f"`model` must be a scikit-learn regressor with `fit` and `predict`, got {type(model).__name__}")
+        raise InputError(
+            f"`model` must be a scikit-learn regressor with `fit` and `predict`, got {type(model).__name__}"
+        )
     return type(model).__name__

@@ -13,7 +13,8 @@ from kwis.typing import ArrayLike, Floats
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
 class PredictedSample(WeightedSample):
-    """A sample with predicted rewards; every estimator takes it, the direct method and doubly robust ones need it.
+    """A sample with predicted rewards; every estimator takes it, the direct method and doubly robust ones
+    need it.
 
     Predictions belong to their row: resampling takes them along, and fits no model anew.
 
@@ -64,5 +65,6 @@ def with_predictions(sample: WeightedSample, name: str) -> PredictedSample:
     if isinstance(sample, PredictedSample):
         return sample
     raise InputError(
-        f"`sample` must be a PredictedSample for {name}, got one without predicted rewards; kwis.predict_rewards supplies them"
+        f"`sample` must be a PredictedSample for {name}, got one without predicted rewards; "
+        f"kwis.predict_rewards supplies them"
     )

@@ -11,7 +11,20 @@ from kwis.report.charts.forest import Forest, Stripe, forest
 from kwis.report.charts.histogram import Column, Histogram, histogram
 from kwis.report.markup import Markup
 
-__all__ = ["Chart", "Column", "Curve", "Forest", "Histogram", "Plot", "Point", "Scale", "Stripe", "figure", "linear", "logarithmic"]
+__all__ = [
+    "Chart",
+    "Column",
+    "Curve",
+    "Forest",
+    "Histogram",
+    "Plot",
+    "Point",
+    "Scale",
+    "Stripe",
+    "figure",
+    "linear",
+    "logarithmic",
+]
 
 Chart = Forest | Plot | Histogram
 

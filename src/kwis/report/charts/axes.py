@@ -43,7 +43,10 @@ class Scale:
 
     def tick_labels(self, most: int = 6) -> tuple[tuple[float, str], ...]:
         """Ticks with their labels, decimals alike on a linear scale."""
-        ticks = next((found for found in map(self.ticks, range(most, 2 * most + 1)) if len(found) > 1), self.ticks(most))
+        ticks = next(
+            (found for found in map(self.ticks, range(most, 2 * most + 1)) if len(found) > 1),
+            self.ticks(most),
+        )
         if self.log:
             return tuple((tick, rough(tick)) for tick in ticks)
         decimals = _decimals(ticks[1] - ticks[0]) if len(ticks) > 1 else 3
@@ -77,7 +80,9 @@ def _linear_ticks(scale: Scale, most: int) -> tuple[float, ...]:
     size = 10.0 ** math.floor(math.log10(rough_step))
     step = next(size * factor for factor in _STEPS if size * factor >= rough_step * (1 - 1e-9))
     first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
-    return tuple(round(k * step, 15) + 0.0 if abs(k * step) < 1e6 else k * step for k in range(first, last + 1))
+    return tuple(
+        round(k * step, 15) + 0.0 if abs(k * step) < 1e6 else k * step for k in range(first, last + 1)
+    )
 
 
 def _log_ticks(scale: Scale, most: int) -> tuple[float, ...]:

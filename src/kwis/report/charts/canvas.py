@@ -1,7 +1,8 @@
 """A drawing area and the few strokes every figure is made of.
 
-Colours, fonts and dashes are classes of the page's style sheet, so that one drawing serves light, dark and print. Marks carry
-their words as a ``title`` element, which browsers show on hover and the page's script turns into a tooltip.
+Colours, fonts and dashes are classes of the page's style sheet, so that one drawing serves light, dark and
+print. Marks carry their words as a ``title`` element, which browsers show on hover and the page's script
+turns into a tooltip.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class Canvas:
         return self.width - self.right
 
 
-def picture(key: str, width: float, height: float, title: str, description: str, nodes: Iterable[Node]) -> Markup:
+def picture(
+    key: str, width: float, height: float, title: str, description: str, nodes: Iterable[Node]
+) -> Markup:
     """A complete drawing with its accessible name and description; ``key`` must be unique on the page."""
     return element(
         "svg",
@@ -64,10 +67,14 @@ def picture(key: str, width: float, height: float, title: str, description: str,
     )
 
 
-def text(x: float, y: float, words: str, *, anchor: str = "start", look: str = "label", full: str | None = None) -> Markup:
+def text(
+    x: float, y: float, words: str, *, anchor: str = "start", look: str = "label", full: str | None = None
+) -> Markup:
     """Words at a place; ``full`` is shown on hover where ``words`` had to be cut."""
     hint = element("title", full) if full is not None and full != words else None
-    return element("text", hint, words, x=x, y=y, text_anchor=None if anchor == "start" else anchor, class_=f"k-{look}")
+    return element(
+        "text", hint, words, x=x, y=y, text_anchor=None if anchor == "start" else anchor, class_=f"k-{look}"
+    )
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Markup:
@@ -86,7 +93,9 @@ def band(xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], loo
 
 def bar(x: float, y: float, width: float, height: float, look: str, hint: str | None = None) -> Markup:
     shown = None if hint is None else element("title", hint)
-    return element("rect", shown, x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), class_=f"k-{look}")
+    return element(
+        "rect", shown, x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), class_=f"k-{look}"
+    )
 
 
 def dot(x: float, y: float, look: str = "dot", radius: float = 4.0) -> Markup:
@@ -120,11 +129,16 @@ def below_axis(canvas: Canvas, label: str) -> Markup:
 
 
 def vertical_axis(canvas: Canvas, label: str, *, most: int = 5) -> Markup:
-    """Ticks to the left, thin lines across, and the name of the axis above them, where it can be read without turning."""
+    """Ticks to the left, thin lines across, and the name of the axis above them, where it can be read without
+    turning.
+    """
     nodes: list[Node] = []
     for value, shown in canvas.y.tick_labels(most):
         y = canvas.down(value)
-        nodes += [line(canvas.left, y, canvas.end, y, "grid"), text(canvas.left - 8, y + 4, shown, anchor="end", look="tick")]
+        nodes += [
+            line(canvas.left, y, canvas.end, y, "grid"),
+            text(canvas.left - 8, y + 4, shown, anchor="end", look="tick"),
+        ]
     nodes.append(text(0, 11, shortened(label, canvas.width, SMALL), look="axis", full=label))
     return joined(nodes)
 

@@ -77,7 +77,9 @@ def plot(key: str, shown: Plot, width: float) -> Markup:
     nodes: list[Node] = [draw.vertical_axis(area, shown.y_name), _bottom(area, shown)]
     if shown.diagonal:
         low, high = max(area.x.low, area.y.low), min(area.x.high, area.y.high)
-        nodes.append(draw.line(area.across(low), area.down(low), area.across(high), area.down(high), "reference"))
+        nodes.append(
+            draw.line(area.across(low), area.down(low), area.across(high), area.down(high), "reference")
+        )
     nodes += [_level(area, value, name) for value, name in shown.levels]
     nodes += [_mark(area, value, name) for value, name in shown.marks]
     nodes += [_curve(area, curve) for curve in shown.curves]
@@ -92,7 +94,9 @@ def _bottom(area: Canvas, shown: Plot) -> Markup:
         x = area.across(value)
         half = draw.wide(words, draw.SMALL) / 2
         anchor = "start" if x - half < 0 else "end" if x + half > area.width else "middle"
-        nodes.append(draw.text(min(max(x, 0.0), area.width), area.floor + 18, words, anchor=anchor, look="tick"))
+        nodes.append(
+            draw.text(min(max(x, 0.0), area.width), area.floor + 18, words, anchor=anchor, look="tick")
+        )
         nodes.append(draw.line(x, area.floor, x, area.floor + 4, "grid"))
     nodes.append(draw.below_axis(area, shown.x_name))
     return joined(nodes)
@@ -108,7 +112,11 @@ def _mark(area: Canvas, value: float, name: str) -> Markup:
     x = area.across(value)
     half = draw.wide(name, draw.SMALL) / 2
     anchor = "start" if x - half < area.left else "end" if x + half > area.end else "middle"
-    return element("g", draw.line(x, area.top - 4, x, area.floor, "chosen"), draw.text(x, area.top - 9, name, anchor=anchor, look="accent"))
+    return element(
+        "g",
+        draw.line(x, area.top - 4, x, area.floor, "chosen"),
+        draw.text(x, area.top - 9, name, anchor=anchor, look="accent"),
+    )
 
 
 def _curve(area: Canvas, curve: Curve) -> Markup:
@@ -117,15 +125,25 @@ def _curve(area: Canvas, curve: Curve) -> Markup:
     nodes: list[Node] = []
     if curve.intervals == "band" and len(bounded) > 1:
         xs = [area.across(point.x) for point in bounded]
-        nodes.append(draw.band(xs, [area.down(point.low) for point in bounded], [area.down(point.high) for point in bounded]))
+        nodes.append(
+            draw.band(
+                xs, [area.down(point.low) for point in bounded], [area.down(point.high) for point in bounded]
+            )
+        )
     if curve.joined and len(finite) > 1:
-        nodes.append(draw.path([(area.across(point.x), area.down(point.y)) for point in finite], f"curve k-{curve.look}"))
+        nodes.append(
+            draw.path(
+                [(area.across(point.x), area.down(point.y)) for point in finite], f"curve k-{curve.look}"
+            )
+        )
     spacing = (area.end - area.left) / max(len(finite), 1)
     for point in finite:
         x, y = area.across(point.x), area.down(point.y)
         marks: list[Node] = []
         if curve.intervals == "whiskers" and math.isfinite(point.low) and math.isfinite(point.high):
-            marks.append(draw.line(x, area.down(point.low), x, area.down(point.high), f"interval k-{point.look}"))
+            marks.append(
+                draw.line(x, area.down(point.low), x, area.down(point.high), f"interval k-{point.look}")
+            )
         marks.append(draw.dot(x, y, f"dot k-{point.look}", _RADIUS.get(point.look, 3.5)))
         reach = min(max(spacing, 10.0), 24.0)
         nodes.append(draw.hover(point.hint, marks, x - reach / 2, area.top, reach, area.floor - area.top))

@@ -89,12 +89,18 @@ def forest(key: str, plot: Forest, width: float) -> Markup:
 
 
 def usual_range(stripes: Iterable[Stripe], include: Iterable[float] = ()) -> tuple[float, float]:
-    """Range that shows the usual intervals whole, and the ones to read; a few that are far wider are cut, and drawn with an arrow."""
+    """Range that shows the usual intervals whole, and the ones to read; a few that are far wider are cut, and
+    drawn with an arrow.
+    """
     rows = list(stripes)
     finite = [stripe for stripe in rows if math.isfinite(stripe.low) and math.isfinite(stripe.high)]
-    shown = [end for stripe in finite if stripe.look == "strong" for end in (stripe.low, stripe.value, stripe.high)] + list(include)
+    shown = [
+        end for stripe in finite if stripe.look == "strong" for end in (stripe.low, stripe.value, stripe.high)
+    ] + list(include)
     if not finite:
-        points = [value for stripe in rows for value in (stripe.value, stripe.ghost) if math.isfinite(value)] + shown
+        points = [
+            value for stripe in rows for value in (stripe.value, stripe.ghost) if math.isfinite(value)
+        ] + shown
         return min(points, default=0.0), max(points, default=1.0)
     widths = sorted(stripe.high - stripe.low for stripe in finite)
     reach = 4 * (widths[len(widths) // 2] or widths[-1])
@@ -108,7 +114,12 @@ def usual_range(stripes: Iterable[Stripe], include: Iterable[float] = ()) -> tup
 def cut(plot: Forest) -> bool:
     """Whether some interval goes beyond the picture."""
     scale = _scale(plot)
-    return any(not scale.holds(end) for stripe in plot.stripes for end in (stripe.low, stripe.high) if math.isfinite(end))
+    return any(
+        not scale.holds(end)
+        for stripe in plot.stripes
+        for end in (stripe.low, stripe.high)
+        if math.isfinite(end)
+    )
 
 
 def _scale(plot: Forest) -> Scale:
@@ -127,7 +138,9 @@ def _columns(stripes: Iterable[Stripe], width: float) -> tuple[float, float]:
 
 
 def _step(stripe: Stripe, width: float) -> float:
-    """Height of a line whose label stands above it; numbers that do not fit beside the label get a line of their own."""
+    """Height of a line whose label stands above it; numbers that do not fit beside the label get a line of
+    their own.
+    """
     fits = _wide(stripe.label, stripe) + _wide(stripe.words, stripe) + 12 <= width
     return _TALL_LINE if fits else _TALL_LINE + _EXTRA_LINE
 
@@ -151,7 +164,9 @@ def _stripe(area: Canvas, stripe: Stripe, top: float, step: float, *, tall: bool
     y = top + (step - 13 if tall else step / 2)
     baseline = top + 16 if tall else y + 4.5
     below = _EXTRA_LINE if tall and step > _TALL_LINE else 0.0
-    label_room = area.width if below else area.width - _wide(stripe.words, stripe) - 12 if tall else area.left - 14
+    label_room = (
+        area.width if below else area.width - _wide(stripe.words, stripe) - 12 if tall else area.left - 14
+    )
     strong = stripe.look == "strong"
     label = draw.shortened(stripe.label, label_room, draw.FONT * (draw.BOLD if strong else 1.0))
     bold = " k-bold" if strong else ""
@@ -171,11 +186,17 @@ def _interval(area: Canvas, stripe: Stripe, y: float) -> list[Node]:
         nodes.append(draw.line(start, y, end, y, f"interval k-{stripe.look}"))
         for x, value, side in ((start, stripe.low, -1), (end, stripe.high, 1)):
             inside = area.x.holds(value)
-            tip = [(x, y - 4), (x, y + 4)] if inside else [(x - side * 5, y - 4), (x, y), (x - side * 5, y + 4)]
+            tip = (
+                [(x, y - 4), (x, y + 4)] if inside else [(x - side * 5, y - 4), (x, y), (x - side * 5, y + 4)]
+            )
             nodes.append(draw.path(tip, f"interval k-{stripe.look}"))
     if math.isfinite(stripe.ghost) and area.x.holds(stripe.ghost):
         x = area.across(stripe.ghost)
         nodes += [draw.line(x, y, area.across(stripe.value), y, "link"), draw.dot(x, y, "ghost", 4.0)]
     if area.x.holds(stripe.value):
-        nodes.append(draw.dot(area.across(stripe.value), y, f"dot k-{stripe.look}", 5.5 if stripe.look == "strong" else 4.5))
+        nodes.append(
+            draw.dot(
+                area.across(stripe.value), y, f"dot k-{stripe.look}", 5.5 if stripe.look == "strong" else 4.5
+            )
+        )
     return nodes

@@ -12,7 +12,9 @@ from kwis.report.markup import Markup, Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A bin from ``low`` to ``high`` with the share of the rows in it, and the share of a total that they hold."""
+    """A bin from ``low`` to ``high`` with the share of the rows in it, and the share of a total that they
+    hold.
+    """
 
     low: float
     high: float
@@ -23,7 +25,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Columns on a common axis, with vertical lines at places that have a name; ``names`` are those of the two shares."""
+    """Columns on a common axis, with vertical lines at places that have a name; ``names`` are those of the
+    two shares.
+    """
 
     title: str
     description: str
@@ -38,7 +42,9 @@ def histogram(key: str, shown: Histogram, width: float) -> Markup:
     """Draw a histogram: bars for the first share, and for the second a line of steps over them."""
     highest = max((max(column.share, column.second) for column in shown.columns), default=1.0) or 1.0
     y = Scale(0.0, highest * 1.08)
-    area = Canvas(width=width, height=min(0.38 * width, 280.0) + 110, x=shown.x, y=y, left=8, right=8, top=58, bottom=48)
+    area = Canvas(
+        width=width, height=min(0.38 * width, 280.0) + 110, x=shown.x, y=y, left=8, right=8, top=58, bottom=48
+    )
     nodes: list[Node] = [*_legend(shown.names), draw.horizontal_axis(area, shown.x_name, grid=False)]
     nodes.append(draw.line(area.left, area.floor, area.end, area.floor, "base"))
     nodes += [_bar(area, column) for column in shown.columns]
@@ -46,7 +52,10 @@ def histogram(key: str, shown: Histogram, width: float) -> Markup:
         nodes.append(draw.path(_steps(area, shown.columns), "steps"))
     for value, name in shown.marks:
         x = area.across(value)
-        nodes += [draw.line(x, area.top - 8, x, area.floor, "reference"), draw.text(x, area.top - 14, name, anchor="middle", look="tick")]
+        nodes += [
+            draw.line(x, area.top - 8, x, area.floor, "reference"),
+            draw.text(x, area.top - 14, name, anchor="middle", look="tick"),
+        ]
     nodes += [_hint(area, column) for column in shown.columns]
     return draw.picture(key, width, area.height, shown.title, shown.description, nodes)
 

@@ -62,7 +62,9 @@ def headline_of(found: Sequence[Recommendation]) -> Recommendation:
 
 def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
     """Whether the ranking leaves it no other place than the first."""
-    places = [place for ranking in evaluation.rankings if ranking.reward == best.reward for place in ranking.places]
+    places = [
+        place for ranking in evaluation.rankings if ranking.reward == best.reward for place in ranking.places
+    ]
     return any(place.target == best.target and place.worst == 1 for place in places)
 
 
@@ -77,9 +79,14 @@ def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> 
             else "This log cannot tell which policy would do best."
         )
     if not best.change.decided:
-        return f"The log does not settle whether {brief(best.target)} does better than what runs now: {values}."
+        return (
+            f"The log does not settle whether {brief(best.target)} does better than what runs now: {values}."
+        )
     if among > 1 and gain.value < 0:
-        return f"None of {among} policies does better than what runs now; the best, {brief(best.target)}, would have earned {values}."
+        return (
+            f"None of {among} policies does better than what runs now; the best, {brief(best.target)}, would "
+            f"have earned {values}."
+        )
     standing = "does best" if surely else "has the highest estimate"
     lead = brief(best.target) if among == 1 else f"Of {among} policies, {brief(best.target)} {standing}: it"
     return f"{lead} would have earned {values}."
@@ -110,19 +117,26 @@ def _robust(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
 def _trust(best: Recommendation) -> str:
     reasons = best.row.verdict.reasons
     if not reasons:
-        return "Nothing that was checked in the log speaks against it." if best.row.verdict.level == "trust" else ""
+        return (
+            "Nothing that was checked in the log speaks against it."
+            if best.row.verdict.level == "trust"
+            else ""
+        )
     more = len(reasons) - 1
     also = f" {count(more)} more {'reason' if more == 1 else 'reasons'} below." if more else ""
     return sentence(f"because {reasons[0].rstrip('.')}") + also
 
 
 def _surer(found: Sequence[Recommendation], best: Recommendation, decimals: int) -> tuple[str, ...]:
-    """Policies that the log does settle to be better than what runs now, where it leaves that open for the highest estimate."""
+    """Policies that the log does settle to be better than what runs now, where it leaves that open for the
+    highest estimate.
+    """
     if best.change.decided:
         return ()
     better = [each for each in found if each.change.side > 0 and each.row.verdict.level != "do not trust"]
     return tuple(
-        f"{brief(each.target)} does better than what runs now: {number(each.change.claim.value, decimals, signed=True)} per decision, "
+        f"{brief(each.target)} does better than what runs now: "
+        f"{number(each.change.claim.value, decimals, signed=True)} per decision, "
         f"{claim_words(each.change, decimals)}."
         for each in better
     )

@@ -34,7 +34,9 @@ def badge_of(verdict: Verdict) -> Badge:
 
 
 def decimals_of(evaluation: Evaluation, reward: str) -> int:
-    """Decimals for everything measured in one reward: the same all over the page, by the recommended intervals and that of the log."""
+    """Decimals for everything measured in one reward: the same all over the page, by the recommended
+    intervals and that of the log.
+    """
     rows = [row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended]
     changes = [each.change.interval.width for each in evaluation.recommendations if each.reward == reward]
     return decimals_for(rows + changes)
@@ -42,17 +44,24 @@ def decimals_of(evaluation: Evaluation, reward: str) -> int:
 
 def interval_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
     """``95 % interval +0.008 to +0.034``."""
-    return f"{confidence(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
+    return (
+        f"{confidence(interval.level)} interval {span(interval.low, interval.high, decimals, signed=signed)}"
+    )
 
 
 def claim_words(change: Change, decimals: int) -> str:
-    """The interval that a claim follows: ``95 % interval +0.008 to +0.034``, and for how many policies together it holds."""
+    """The interval that a claim follows: ``95 % interval +0.008 to +0.034``, and for how many policies
+    together it holds.
+    """
     return f"{interval_words(change.claim, decimals, signed=True)} {change.together}".strip()
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
     """``0.142  0.121 to 0.163``, for the right-hand side of a forest plot."""
-    return f"{number(interval.value, decimals, signed=signed)} ({span(interval.low, interval.high, decimals, signed=signed)})"
+    return (
+        f"{number(interval.value, decimals, signed=signed)} "
+        f"({span(interval.low, interval.high, decimals, signed=signed)})"
+    )
 
 
 def number_cell(value: float, decimals: int, *, signed: bool = False) -> Cell:

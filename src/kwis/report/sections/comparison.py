@@ -1,11 +1,21 @@
-"""Policies against each other: which is best as far as the data can tell, and by how much, segment by segment too."""
+"""Policies against each other: which is best as far as the data can tell, and by how much, segment by segment
+too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, interval_words, names_of, number_cell, value_words
+from kwis.report.sections.common import (
+    OPEN_BLOCKS,
+    decimals_of,
+    fold_after,
+    interval_words,
+    names_of,
+    number_cell,
+    value_words,
+)
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, sentence
 from kwis.result.evaluation import Evaluation
@@ -17,7 +27,10 @@ _MOST_STRIPES = 40
 def policies(evaluation: Evaluation) -> Section | None:
     if not any(len(ranking.places) > 1 for ranking in evaluation.rankings):
         return None
-    lead = "Every pair on the same rows; the intervals hold for all pairs at once, so that the best of many is not best by luck."
+    lead = (
+        "Every pair on the same rows; the intervals hold for all pairs at once, so that the best of many is "
+        "not best by luck."
+    )
     several = len(evaluation.rewards) > 1
     blocks = [_ranking(evaluation, ranking, several=several) for ranking in evaluation.rankings]
     return Section(key="policies", title="Policies compared", lead=lead, blocks=fold_after(blocks, 1))
@@ -45,14 +58,20 @@ def _pairs(ranking: Ranking, decimals: int) -> Figure:
         reference=0.0,
         reference_name="no difference",
     )
-    return Figure(chart=chart, caption="Simultaneous intervals; marked where the difference is not 0 by more than chance.")
+    return Figure(
+        chart=chart,
+        caption="Simultaneous intervals; marked where the difference is not 0 by more than chance.",
+    )
 
 
 def _stripe(each: Change, label: str, decimals: int, heading: str | None = None) -> Stripe:
     """A difference with its simultaneous interval, marked where that leaves 0 out."""
     wide = each.simultaneous
     decided = wide.low > 0 or wide.high < 0
-    words = f"{number(wide.value, decimals, signed=True)}, simultaneous {interval_words(wide, decimals, signed=True)}"
+    words = (
+        f"{number(wide.value, decimals, signed=True)}, simultaneous "
+        f"{interval_words(wide, decimals, signed=True)}"
+    )
     return Stripe(
         label=label,
         value=wide.value,
@@ -94,18 +113,29 @@ def segments(evaluation: Evaluation) -> Section | None:
 
 
 def _segments(evaluation: Evaluation, found: Segments, reward: str) -> Block:
-    changes = [(segment, each) for segment in found.segments for each in segment.changes if each.reward == reward]
+    changes = [
+        (segment, each) for segment in found.segments for each in segment.changes if each.reward == reward
+    ]
     figures = []
     for target in dict.fromkeys(each.target for _, each in changes):
         decimals = decimals_of(evaluation, reward)
         chosen = [(segment, each) for segment, each in changes if each.target == target]
         stripes = tuple(
-            _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals) for segment, each in chosen[:_MOST_STRIPES]
+            _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals)
+            for segment, each in chosen[:_MOST_STRIPES]
         )
-        numbers = _segment_table(f"{target}, {reward}, by {', '.join(found.columns)}", [(s.label, s.n, c) for s, c in chosen], decimals)
+        numbers = _segment_table(
+            f"{target}, {reward}, by {', '.join(found.columns)}",
+            [(s.label, s.n, c) for s, c in chosen],
+            decimals,
+        )
         figures.append(Figure(chart=_segment_chart(target, reward, found.columns, stripes), numbers=numbers))
     title = f"By {', '.join(found.columns)}" + (f", {reward}" if len(evaluation.rewards) > 1 else "")
-    return Block(title=title, paragraphs=tuple(sentence(note, names_of(evaluation)) for note in found.notes), figures=tuple(figures))
+    return Block(
+        title=title,
+        paragraphs=tuple(sentence(note, names_of(evaluation)) for note in found.notes),
+        figures=tuple(figures),
+    )
 
 
 def _segment_chart(target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]) -> Forest:
@@ -133,5 +163,13 @@ def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decim
         for label, n, each in lines
     )
     level = confidence(lines[0][2].interval.level) if lines else ""
-    columns = ("Segment", "Rows", "Difference", f"Low, {level}", f"High, {level}", "Low, all at once", "High, all at once")
+    columns = (
+        "Segment",
+        "Rows",
+        "Difference",
+        f"Low, {level}",
+        f"High, {level}",
+        "Low, all at once",
+        "High, all at once",
+    )
     return Table(caption=caption, columns=columns, rows=rows, folded=True)

@@ -12,7 +12,8 @@ from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
 
 _LEAD = (
-    "A small bandwidth compares each row with contexts like its own (State-WIS, normalised), a large one with all rows (WIS). "
+    "A small bandwidth compares each row with contexts like its own (State-WIS, normalised), a large one "
+    "with all rows (WIS). "
     "A flat path says that the choice matters little."
 )
 _END_GAP = 0.12  # room on either side for the two ends, as a share of the finite bandwidths' reach
@@ -25,12 +26,20 @@ def bandwidth_path(evaluation: Evaluation) -> Section | None:
     first = [path for path in evaluation.paths if path.reward == evaluation.rewards[0]]
     rest = [path for path in evaluation.paths if path.reward != evaluation.rewards[0]]
     blocks = [_block(evaluation, path, several=several) for path in (*first, *rest)]
-    return Section(key="bandwidth", title="Bandwidth", lead=_LEAD, blocks=fold_after(blocks, min(len(first), OPEN_BLOCKS)))
+    return Section(
+        key="bandwidth",
+        title="Bandwidth",
+        lead=_LEAD,
+        blocks=fold_after(blocks, min(len(first), OPEN_BLOCKS)),
+    )
 
 
 def _block(evaluation: Evaluation, path: Path, *, several: bool) -> Block:
     decimals = decimals_of(evaluation, path.reward)
-    rows = f"Computed on {count(path.rows)} of {count(evaluation.settings.n)} rows, drawn with the seed of the evaluation."
+    rows = (
+        f"Computed on {count(path.rows)} of {count(evaluation.settings.n)} rows, drawn with the seed of the "
+        f"evaluation."
+    )
     title = f"{path.target}, {path.reward}" if several else path.target
     paragraphs = (rows,) if path.rows < evaluation.settings.n else ()
     return Block(title=title, paragraphs=paragraphs, figures=(_figure(path, decimals),))
@@ -40,14 +49,25 @@ def _figure(path: Path, decimals: int) -> Figure:
     finite = [h for h in path.bandwidths.tolist() if 0 < h < math.inf]
     scale = logarithmic(finite, margin=0.0)
     places = [_place(scale, h) for h in path.bandwidths.tolist()]
-    lines = list(zip(path.bandwidths.tolist(), path.values.tolist(), path.lows.tolist(), path.highs.tolist(), strict=True))
+    lines = list(
+        zip(
+            path.bandwidths.tolist(),
+            path.values.tolist(),
+            path.lows.tolist(),
+            path.highs.tolist(),
+            strict=True,
+        )
+    )
     points = tuple(
         Point(
             x=place,
             y=value,
             low=low,
             high=high,
-            hint=f"{_name(h)}: {number(value, decimals)}, {confidence(path.level)} interval {span(low, high, decimals)}",
+            hint=(
+                f"{_name(h)}: {number(value, decimals)}, {confidence(path.level)} interval "
+                f"{span(low, high, decimals)}"
+            ),
             look="strong" if h == path.chosen else "quiet",
         )
         for place, (h, value, low, high) in zip(places, lines, strict=True)
@@ -84,7 +104,12 @@ def _name(bandwidth: float) -> str:
 
 
 def _table(path: Path, lines: list[tuple[float, float, float, float]], decimals: int) -> Table:
-    rows = tuple((Cell(_name(h).removeprefix("bandwidth "), h), *(number_cell(value, decimals) for value in rest)) for h, *rest in lines)
+    rows = tuple(
+        (Cell(_name(h).removeprefix("bandwidth "), h), *(number_cell(value, decimals) for value in rest))
+        for h, *rest in lines
+    )
     chosen = frozenset(place for place, line in enumerate(lines) if line[0] == path.chosen)
     caption = f"Bandwidth path of {path.target}, {path.reward}"
-    return Table(caption=caption, columns=("Bandwidth", "Value", "Low", "High"), rows=rows, strong=chosen, folded=True)
+    return Table(
+        caption=caption, columns=("Bandwidth", "Value", "Low", "High"), rows=rows, strong=chosen, folded=True
+    )

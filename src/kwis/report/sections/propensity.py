@@ -24,7 +24,9 @@ def propensities(evaluation: Evaluation) -> Section:
     curve = found.check.reliability
     if curve is not None and curve.predicted.size:
         blocks.append(_reliability(curve))
-    repaired = None if evaluation.repair is None or evaluation.repair.kept else evaluation.repair.reliability_after
+    repaired = (
+        None if evaluation.repair is None or evaluation.repair.kept else evaluation.repair.reliability_after
+    )
     if repaired is not None and repaired.predicted.size:
         blocks.append(_reliability(repaired, "Calibration after repair"))
     balance = _balance(evaluation)
@@ -33,7 +35,10 @@ def propensities(evaluation: Evaluation) -> Section:
     origin = "estimated from this log, cross-fitted" if found.estimated else "taken from the log"
     origin += "" if repair is None else ", and repaired from its actions"
     return Section(
-        key="propensities", title="Propensities", lead=f"Everything above rests on them. Here they were {origin}.", blocks=tuple(blocks)
+        key="propensities",
+        title="Propensities",
+        lead=f"Everything above rests on them. Here they were {origin}.",
+        blocks=tuple(blocks),
     )
 
 
@@ -42,22 +47,42 @@ def _verdict(found: PropensityReport) -> Block:
     known = " ".join(found.verdict.reasons)
     points += [f"{test.words}." for test in found.failures if test.words not in known]
     points += [sentence(each.sentence) for each in found.check.findings if each.sentence not in known]
-    tests = f"{count(len(found.tests))} tests together: {p_value(found.p_value)}; below {number(found.level, 2)} they are called wrong."
-    paragraphs = (tests if found.tests else "No test could be made.", *(sentence(note) for note in found.notes))
+    tests = (
+        f"{count(len(found.tests))} tests together: {p_value(found.p_value)}; below {number(found.level, 2)} "
+        f"they are called wrong."
+    )
+    paragraphs = (
+        tests if found.tests else "No test could be made.",
+        *(sentence(note) for note in found.notes),
+    )
     return Block(
-        title="Verdict", badge=badge_of(found.verdict), points=tuple(points) or ("Nothing speaks against them.",), paragraphs=paragraphs
+        title="Verdict",
+        badge=badge_of(found.verdict),
+        points=tuple(points) or ("Nothing speaks against them.",),
+        paragraphs=paragraphs,
     )
 
 
 def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
-    lines = list(zip(curve.predicted.tolist(), curve.observed.tolist(), curve.std_error.tolist(), curve.count.tolist(), strict=True))
+    lines = list(
+        zip(
+            curve.predicted.tolist(),
+            curve.observed.tolist(),
+            curve.std_error.tolist(),
+            curve.count.tolist(),
+            strict=True,
+        )
+    )
     points = tuple(
         Point(
             x=predicted,
             y=observed,
             low=max(observed - _SIGMAS * error, 0.0),
             high=min(observed + _SIGMAS * error, 1.0),
-            hint=f"propensity {number(predicted, 3)}: happened {number(observed, 3)} of the time, {count(pairs)} pairs of row and action",
+            hint=(
+                f"propensity {number(predicted, 3)}: happened {number(observed, 3)} of the time, "
+                f"{count(pairs)} pairs of row and action"
+            ),
             look="flag" if error > 0 and abs(observed - predicted) > 3 * error else "accent",
         )
         for predicted, observed, error, pairs in lines
@@ -65,7 +90,9 @@ def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
     highest = max(max(predicted, observed) for predicted, observed, *_ in lines)
     scale = linear((0.0, min(1.0, highest)), margin=0.04)
     chart = Plot(
-        title="Reliability of the propensities" if title == "Calibration" else "Reliability of the repaired propensities",
+        title="Reliability of the propensities"
+        if title == "Calibration"
+        else "Reliability of the repaired propensities",
         description=f"Expected calibration error {number(curve.expected_calibration_error, 3)}.",
         x=scale,
         y=scale,
@@ -78,13 +105,22 @@ def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
     table = Table(
         caption="Reliability, bin by bin",
         columns=("Propensity", "Happened", "Std. error", "Pairs"),
-        rows=tuple((*(number_cell(value, 3) for value in line[:3]), Cell(count(line[3]), line[3])) for line in lines),
+        rows=tuple(
+            (*(number_cell(value, 3) for value in line[:3]), Cell(count(line[3]), line[3])) for line in lines
+        ),
         folded=True,
     )
     tiles = (
-        Tile("Calibration error", number(curve.expected_calibration_error, 3), f"{number(curve.expected_by_chance, 3)} by chance alone"),
+        Tile(
+            "Calibration error",
+            number(curve.expected_calibration_error, 3),
+            f"{number(curve.expected_by_chance, 3)} by chance alone",
+        ),
     )
-    caption = "What is said to have probability p should happen a share p of the time: points on the line. Bars: 95\u202f%."
+    caption = (
+        "What is said to have probability p should happen a share p of the time: points on the line. Bars: "
+        "95\u202f%."
+    )
     return Block(title=title, tiles=tiles, figures=(Figure(chart=chart, caption=caption, numbers=table),))
 
 
@@ -95,7 +131,10 @@ def _balance(evaluation: Evaluation) -> Block | None:
     if not found.features:
         return None
     chance = 2 / math.sqrt(found.effective_n) if found.effective_n > 0 else math.nan
-    order = sorted(range(len(found.features)), key=lambda j: -max(abs(float(found.before[j])), abs(float(found.after[j]))))
+    order = sorted(
+        range(len(found.features)),
+        key=lambda j: -max(abs(float(found.before[j])), abs(float(found.after[j]))),
+    )
     stripes = tuple(_feature(found, j, chance) for j in order[:_MOST_FEATURES])
     chart = Forest(
         title="Balance of the context before and after weighting",
@@ -105,12 +144,20 @@ def _balance(evaluation: Evaluation) -> Block | None:
         reference=0.0,
         reference_name="balanced",
     )
-    left_out = f" The {_MOST_FEATURES} least balanced of {count(len(order))} features." if len(order) > _MOST_FEATURES else ""
+    left_out = (
+        f" The {_MOST_FEATURES} least balanced of {count(len(order))} features."
+        if len(order) > _MOST_FEATURES
+        else ""
+    )
     caption = (
-        "Between the rows of an action and all rows, the action furthest off: hollow as logged, filled when weighted by one over the "
+        "Between the rows of an action and all rows, the action furthest off: hollow as logged, filled when "
+        "weighted by one over the "
         f"propensity. Up to about {number(chance, 2)} is chance.{left_out}"
     )
-    return Block(title="Balance", figures=(Figure(chart=chart, caption=caption, numbers=_balance_table(found, evaluation)),))
+    return Block(
+        title="Balance",
+        figures=(Figure(chart=chart, caption=caption, numbers=_balance_table(found, evaluation)),),
+    )
 
 
 def _feature(found: Balance, j: int, chance: float) -> Stripe:
@@ -129,7 +176,11 @@ def _feature(found: Balance, j: int, chance: float) -> Stripe:
 
 
 def _balance_table(found: Balance, evaluation: Evaluation) -> Table:
-    targets = [(name, each.balance.weighted) for name, each in evaluation.diagnostics.items() if each.balance.weighted is not None]
+    targets = [
+        (name, each.balance.weighted)
+        for name, each in evaluation.diagnostics.items()
+        if each.balance.weighted is not None
+    ]
     rows = tuple(
         (
             Cell(name),
@@ -140,4 +191,6 @@ def _balance_table(found: Balance, evaluation: Evaluation) -> Table:
         for j, name in enumerate(found.features)
     )
     columns = ("Feature", "As logged", "Weighted", *(f"For {name}" for name, _ in targets))
-    return Table(caption="Standardised mean differences, every feature", columns=columns, rows=rows, folded=True)
+    return Table(
+        caption="Standardised mean differences, every feature", columns=columns, rows=rows, folded=True
+    )

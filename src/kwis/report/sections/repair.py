@@ -21,12 +21,21 @@ def repair_block(evaluation: Evaluation) -> Block | None:
         title="Repair",
         paragraphs=(
             sentence(found.note),
-            f"That they were right as given: {p_value(found.p_value)}, by the likelihood of held-out actions.",
+            (
+                f"That they were right as given: {p_value(found.p_value)}, by the likelihood of held-out "
+                f"actions."
+            ),
         ),
         points=(_tests("As given", evaluation.propensity), _tests("As repaired", found.after)),
         tiles=tuple(_tiles(found)),
         tables=(_estimates(evaluation, found),),
-        closing=("Estimates use the propensities as repaired; they mend nothing that the logged actions and the context do not show.",),
+        closing=(
+            (
+                "Estimates use the propensities as repaired; they mend nothing that the logged actions and "
+                "the "
+                "context do not show."
+            ),
+        ),
     )
 
 
@@ -36,7 +45,9 @@ def _tests(when: str, report: PropensityReport) -> str:
 
 
 def _tiles(found: Repair) -> Iterable[Tile]:
-    if "inverse" not in found.terms:  # factors around contexts do not make a distribution, whose log loss would mean something
+    if (
+        "inverse" not in found.terms
+    ):  # factors around contexts do not make a distribution, whose log loss would mean something
         yield _tile("Held-out log loss", found.log_loss_before, found.log_loss_after)
     yield _tile("Mean weight of a uniform policy", found.inverse_before, found.inverse_after)
     before, after = found.reliability_before, found.reliability_after
@@ -53,7 +64,11 @@ def _estimates(evaluation: Evaluation, found: Repair) -> Table:
     for made in found.estimates:
         decimals = decimals_of(evaluation, made.reward)
         words = (Cell(made.target), Cell(made.reward), Cell(made.estimator))
-        values = number_cell(made.before, decimals), number_cell(made.after, decimals), number_cell(made.std_error, decimals + 1)
+        values = (
+            number_cell(made.before, decimals),
+            number_cell(made.after, decimals),
+            number_cell(made.std_error, decimals + 1),
+        )
         rows.append((*words, *values))
     columns = ("Policy", "Reward", "Estimator", "As given", "As repaired", "Error of the repair")
     return Table(caption="Recommended estimates before and after", columns=columns, rows=tuple(rows))

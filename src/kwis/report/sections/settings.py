@@ -18,7 +18,9 @@ _MOST_NAMES = 40
 
 def reproduce(evaluation: Evaluation) -> Section:
     settings = evaluation.settings
-    notes = Block(title="Notes", points=tuple(sentence(note, names_of(evaluation)) for note in evaluation.notes))
+    notes = Block(
+        title="Notes", points=tuple(sentence(note, names_of(evaluation)) for note in evaluation.notes)
+    )
     by = [found.columns[0] if len(found.columns) == 1 else found.columns for found in evaluation.segments]
     blocks = [Block(code=_call(settings, f", by={by!r}" if by else ""), tables=(_table(settings),))]
     if evaluation.notes:
@@ -28,7 +30,9 @@ def reproduce(evaluation: Evaluation) -> Section:
 
 
 def _call(settings: Settings, segments: str) -> str:
-    """The two calls as Python; names are quoted as Python would, so that they can be pasted whatever is in them."""
+    """The two calls as Python; names are quoted as Python would, so that they can be pasted whatever is in
+    them.
+    """
     reading = [f"reward={_one_or_list(settings.rewards)}"]
     if settings.context:
         reading.append(f"context={list(settings.context)!r}")
@@ -39,7 +43,8 @@ def _call(settings: Settings, segments: str) -> str:
     return (
         f"# kwis {settings.version}\n"
         f"log = kwis.read_log(..., {', '.join(reading)})\n"
-        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, rng={settings.seed}{repair}{segments})"
+        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, "
+        f"rng={settings.seed}{repair}{segments})"
     )
 
 

@@ -9,7 +9,10 @@ from kwis.result.evaluation import Evaluation
 from kwis.result.records import Recommendation
 from kwis.result.words import robustness_words
 
-_LEAD = "A verdict from the log alone: how much of it speaks about the policy, and whether its propensities are what they say."
+_LEAD = (
+    "A verdict from the log alone: how much of it speaks about the policy, and whether its propensities are "
+    "what they say."
+)
 
 
 def trust(evaluation: Evaluation) -> Section:
@@ -22,13 +25,21 @@ def trust(evaluation: Evaluation) -> Section:
 
 def _block(evaluation: Evaluation, found: Recommendation) -> Block:
     reasons = tuple(sentence(reason, names_of(evaluation)) for reason in found.row.verdict.reasons)
-    robust = tuple(sentence(f"what is said of its difference {words}") for words in robustness_words(evaluation, found))
-    words = [f"Estimate to use: {found.row.estimator}. {' '.join(sentence(reason) for reason in found.why)}".strip()]
+    robust = tuple(
+        sentence(f"what is said of its difference {words}") for words in robustness_words(evaluation, found)
+    )
+    words = [
+        f"Estimate to use: {found.row.estimator}. "
+        f"{' '.join(sentence(reason) for reason in found.why)}".strip()
+    ]
     if found.runner_up is not None:
         interval = found.runner_up.interval
         decimals = decimals_of(evaluation, found.reward)
         value = f"{number(interval.value, decimals)} ({interval_words(interval, decimals)})"
-        words.append(f"Runner-up: {found.runner_up.estimator} with {value}. {sentence(found.disagreement or '')}".strip())
+        words.append(
+            f"Runner-up: {found.runner_up.estimator} with {value}. "
+            f"{sentence(found.disagreement or '')}".strip()
+        )
     return Block(
         title=found.target,
         badge=badge_of(found.row.verdict),

@@ -15,11 +15,17 @@ from kwis.result.evaluation import Evaluation
 from kwis.typing import Floats
 
 _BINS = 28
-_LEAD = "A row counts for as many decisions as its weight says: the probability of its action under the policy over its propensity."
+_LEAD = (
+    "A row counts for as many decisions as its weight says: the probability of its action under the policy "
+    "over its propensity."
+)
 
 
 def weights(evaluation: Evaluation) -> Section:
-    blocks = [_block(name, found.weights, evaluation.weights.get(name)) for name, found in evaluation.diagnostics.items()]
+    blocks = [
+        _block(name, found.weights, evaluation.weights.get(name))
+        for name, found in evaluation.diagnostics.items()
+    ]
     return Section(key="weights", title="Weights", lead=_LEAD, blocks=fold_after(blocks))
 
 
@@ -34,7 +40,11 @@ def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
     never = Tile("Zero weights", percent(found.zero_share, 1), "action never taken by the policy")
     return (
         Tile(f"Effective {drawn}", count(found.effective_n), f"{percent(share)} of {count(size)}"),
-        Tile("Largest share", percent(found.largest_share, 1), f"of all weight on one {drawn.removesuffix('s')}"),
+        Tile(
+            "Largest share",
+            percent(found.largest_share, 1),
+            f"of all weight on one {drawn.removesuffix('s')}",
+        ),
         Tile("Mean weight", number(found.mean, 3), f"should be 1, {p_value(found.p_value)}"),
         Tile("Tail index", number(found.pareto_k, 2), _tail(found.pareto_k)),
         *((never,) if found.zero_share > 0 else ()),
@@ -62,7 +72,10 @@ def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
     columns = tuple(_column(edges[j], edges[j + 1], rows[j], held[j]) for j in range(_BINS))
     chart = Histogram(
         title=f"Distribution of the weights of {target}",
-        description=f"From {rough(float(positive.min()))} to {rough(float(positive.max()))}; {count(found.effective_n)} effective {drawn}.",
+        description=(
+            f"From {rough(float(positive.min()))} to {rough(float(positive.max()))}; "
+            f"{count(found.effective_n)} effective {drawn}."
+        ),
         x=logarithmic((low, high), margin=0.0),
         x_name="weight, log scale",
         names=("share of rows", "share of all weight"),
@@ -74,14 +87,19 @@ def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
 
 
 def _ends(positive: Floats) -> tuple[float, float]:
-    """Range of the positive weights, at most eight powers of ten below the largest: smaller ones count for nothing."""
+    """Range of the positive weights, at most eight powers of ten below the largest: smaller ones count for
+    nothing.
+    """
     high = float(positive.max())
     low = max(float(positive.min()), high * 1e-8)
     return (low / 2, high * 2) if high < low * 1.5 else (low, high)
 
 
 def _column(low: float, high: float, share: float, held: float) -> Column:
-    hint = f"weights {rough(low)} to {rough(high)}: {percent(share, 1)} of rows, {percent(held, 1)} of all weight"
+    hint = (
+        f"weights {rough(low)} to {rough(high)}: {percent(share, 1)} of rows, {percent(held, 1)} of all "
+        f"weight"
+    )
     return Column(low=low, high=high, share=share, second=held, hint=hint)
 
 
@@ -91,4 +109,9 @@ def _quantiles(target: str, found: WeightDiagnostics) -> Table:
         (Cell(names.get(share, percent(share)), share), Cell(rough(value), value))
         for share, value in zip(found.probabilities.tolist(), found.quantiles.tolist(), strict=True)
     )
-    return Table(caption=f"Quantiles of the weights of {target}", columns=("Quantile", "Weight"), rows=lines, folded=True)
+    return Table(
+        caption=f"Quantiles of the weights of {target}",
+        columns=("Quantile", "Weight"),
+        rows=lines,
+        folded=True,
+    )
