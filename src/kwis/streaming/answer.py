@@ -167,10 +167,8 @@ class Run:
                 f"functions, not resampled"
             )
         elif any(traits.statistics(estimator) == STATES for estimator in self.estimators.values()):
-            yield (
-                f"no state-wis: "
-                f"{'standard errors by group need all rows in memory' if plan.group else 'there is no context'}"
-            )
+            reason = "standard errors by group need all rows in memory" if plan.group else "there is no context"
+            yield f"no state-wis: {reason}"
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
         yield "propensities were used as given: repair needs all rows in memory"
