@@ -1,8 +1,8 @@
 """How many small faults in estimators and intervals do their tests notice?
 
 ``python -m tests.mutation --sample 200 --out mutants.jsonl`` draws mutants at random, runs the quick tests of
-estimators and intervals against each in a copy of the tree, and writes a line for each. One process at a time;
-a mutant that the file already has is not run again, so that a run goes on where it was stopped.
+estimators and intervals against each in a copy of the tree, and writes a line for each. One process at a
+time; a mutant that the file already has is not run again, so that a run goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=200, help="how many mutants to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
-    parser.add_argument("--only", default="", help="only mutants whose name, file:line:column, has this in it")
+    parser.add_argument(
+        "--only", default="", help="only mutants whose file:line:column has this in it"
+    )
     options = parser.parse_args()
     mutants = _drawn(options.sample, options.seed, options.only)
     known = _known(options.out)
@@ -117,7 +119,7 @@ def _preload() -> None:
     """Load what every run needs, so that a fork has it: all but the library itself and plug-ins of pytest."""
     import numba  # noqa: F401
     import pytest  # noqa: F401
-    import scipy.optimize  # noqa: F401
+    import scipy.optimize
     import scipy.stats  # noqa: F401
 
 

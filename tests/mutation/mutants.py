@@ -39,7 +39,7 @@ _LARGER = 1.5  # what a float is multiplied by: tests that allow a tolerance sho
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: the file and place, what stood there and what stands there now, and the whole new source."""
+    """One change: where it is, what stood there and what stands there now, and the new source of the file."""
 
     path: Path
     line: int
@@ -122,4 +122,3 @@ def _change(node: ast.AST) -> None:
             node.value += 1  # type: ignore[operator]
         case ast.Constant(value=float()):
             node.value = node.value * _LARGER or 1.0  # type: ignore[operator]
-

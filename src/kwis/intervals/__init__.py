@@ -2,10 +2,10 @@
 
 from kwis.intervals.bernstein import EmpiricalBernstein
 from kwis.intervals.bootstrap import Bootstrap
-from kwis.intervals.influence import InfluenceInterval
+from kwis.intervals.influence_interval import InfluenceInterval
 from kwis.intervals.logarithmic import LogarithmicSmoothing
+from kwis.intervals.method import IntervalMethod
 from kwis.intervals.paired import difference
-from kwis.intervals.protocol import IntervalMethod
 from kwis.intervals.student import StudentInterval
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
-from kwis.intervals.protocol import streamed_replicates
+from kwis.intervals.method import streamed_replicates
 from kwis.large.runner import Progress
 from kwis.result.evaluation import Evaluation
 from kwis.streaming.collect import collected

@@ -12,7 +12,7 @@ from kwis import _validation as check
 from kwis.compat.obp.arrays import Given
 from kwis.errors import InputError
 from kwis.intervals import Bootstrap
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 

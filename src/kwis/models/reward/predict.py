@@ -24,7 +24,7 @@ from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
 from kwis.models.reward.models import MODEL_ROWS, Candidate, Lesson, Tried, default_models
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.policy.discrete import TargetPolicy
 from kwis.sample import WeightedSample
 from kwis.stats.folds import make_folds
