@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         bandwidth_from_lambda,
     )
     from kwis.models.crossfit import cross_fit
-    from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
+    from kwis.models.propensity import check_propensities as check_propensities
+    from kwis.models.propensity import estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
@@ -90,6 +91,7 @@ _HOMES = {
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }
+"""Where each name is defined; ``check_propensities`` is deprecated, and so not among ``__all__``."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -109,7 +111,6 @@ __all__ = [
     "estimate_propensities",
     "repair_propensities",
     "propensity_report",
-    "check_propensities",
     "WeightedSample",
     "standardise",
     "Scaling",

@@ -58,9 +58,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=200, help="how many mutants to draw; 0 for all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
-    parser.add_argument(
-        "--only", default="", help="only mutants whose file:line:column has this in it"
-    )
+    parser.add_argument("--only", default="", help="only mutants whose file:line:column has this in it")
     options = parser.parse_args()
     mutants = _drawn(options.sample, options.seed, options.only)
     known = _known(options.out)
