@@ -1,4 +1,7 @@
-"""Print constraints that pin every requirement of both packages to the lowest version it allows."""
+"""Print constraints that pin every requirement of both packages to the lowest version it allows.
+
+All but those of the extra ``dev``: what reads the sources only is run in its newest version.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ def lowest() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in (ROOT / "pyproject.toml", ROOT / "paper" / "pyproject.toml"):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        extras = project.get("optional-dependencies", {}).values()
-        for requirement in [*project["dependencies"], *(each for extra in extras for each in extra)]:
+        extras = project.get("optional-dependencies", {})
+        needed = [each for name, extra in extras.items() if name != "dev" for each in extra]
+        for requirement in [*project["dependencies"], *needed]:
             match = REQUIREMENT.fullmatch(requirement)
             if match is not None:
                 if found.setdefault(match["name"], match["lowest"]) != match["lowest"]:
