@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import STATES, Circumstances
+from kwis.estimators.traits import Circumstances
 from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
@@ -29,8 +29,6 @@ class StateWIS:
     normalised
         Divide by ``mean(w_i / m_i)``, which keeps the estimate within the range of the rewards.
     """
-
-    statistics: ClassVar[str] = STATES
 
     normalised: bool = False
 

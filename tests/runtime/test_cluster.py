@@ -12,11 +12,11 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from kwis.large import kernel_wis
 from pyarrow import parquet
+from tests.large.logs import sample, table, write
 
 import kwis
-from kwis.large import kernel_wis
-from tests.large.logs import sample, table, write
 
 ROWS = 2400
 ASKED = {"target": "p_new", "bandwidth": 0.5, "block_rows": 400}
