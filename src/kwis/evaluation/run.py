@@ -57,6 +57,7 @@ from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
+from kwis.runtime.runner import working_on
 from kwis.runtime.threads import engine
 from kwis.typing import Seed
 
@@ -141,7 +142,7 @@ def evaluate(
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     intervals = Intervals(method=interval, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
-    with engine():
+    with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair)
         return _Run(

@@ -18,10 +18,12 @@ from kwis.kernel.clouds import Space, sums
 from kwis.kernel.geometry import Geometry, compact
 from kwis.kernel.profiles import Kernel
 from kwis.runtime.arrays import stretches
+from kwis.runtime.runner import workers
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK = 1024  # rows
+_SHARE = 32 * _BLOCK  # rows that a worker of a cluster is sent
 _AT_ONCE = 64  # parts held before they are added
 
 
@@ -73,6 +75,12 @@ class Points:
             return sums(self._cloud(part, dtype), others, scaled, None, self.space.kernel)[0]
 
         here = at or slice(0, self.n)
+        cluster = workers()
+        if cluster is not None:
+            taken = self._part(rows)
+            tasks = [(self._part(part), taken, scaled, dtype) for part in _shares(here)]
+            handles = cluster.each(_from_part, tasks, "kernel sums")
+            return np.concatenate([cluster.fetch(handle) for handle in handles]) * scale
         return np.concatenate(each_block(block, row_blocks(here.stop, _BLOCK, here.start))) * scale
 
     def at_rows(self, rows: Ints, vectors: Floats, dtype: Any = np.float64) -> Floats:
@@ -89,8 +97,25 @@ class Points:
                 out += found
         return np.ldexp(out, exponents)
 
+    def _part(self, rows: slice | Ints) -> Points:
+        return Points(self.numeric[rows], self.codes[rows], self.space)
+
     def _cloud(self, rows: slice | Ints, dtype: Any) -> Any:
         return self.space.placed(self.numeric[rows], self.codes[rows], dtype)
+
+
+def _shares(rows: slice) -> list[slice]:
+    """Parts of a stretch of rows for the workers of a cluster."""
+    return row_blocks(rows.stop, _SHARE, rows.start)
+
+
+def _from_part(part: Points, others: Points, vectors: Floats, dtype: Any) -> Floats:
+    """Kernel sums at the rows of a part over other rows, on a worker: the same bits as here."""
+    cloud = others._cloud(slice(None), dtype)
+    blocks = row_blocks(part.n, _BLOCK)
+    return np.concatenate(
+        [sums(part._cloud(rows, dtype), cloud, vectors, None, part.space.kernel)[0] for rows in blocks]
+    )
 
 
 def _scaled(vectors: Floats, dtype: Any) -> tuple[Floats, Floats]:

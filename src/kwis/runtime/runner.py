@@ -7,7 +7,9 @@ on a cluster, where values stay on the workers until they are fetched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -89,3 +91,21 @@ def runner_of(client: Any, progress: Progress | None = None) -> Runner:
     from kwis.runtime.cluster import Cluster
 
     return Cluster(client, Steps(progress))
+
+
+_remote: ContextVar[Runner | None] = ContextVar("workers of a cluster", default=None)
+
+
+def workers() -> Runner | None:
+    """The cluster that large sums may use; None: the threads of this process do them."""
+    return _remote.get()
+
+
+@contextmanager
+def working_on(client: Any, progress: Progress | None = None) -> Iterator[None]:
+    """Let large sums use the workers of a cluster meanwhile; without a client nothing changes."""
+    token = _remote.set(None if client is None else runner_of(client, progress))
+    try:
+        yield
+    finally:
+        _remote.reset(token)
