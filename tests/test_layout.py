@@ -29,8 +29,8 @@ TIERS = (
     ("cli",),
 )
 RANK = {name: rank for rank, tier in enumerate(TIERS) for name in tier}
-OUTSIDE = {"streaming", "large", "__init__", "__main__"}
-"""Logs too large for memory are being moved into the tiers; the package itself and the command are doors."""
+OUTSIDE = {"__init__", "__main__"}
+"""The package itself and the command are doors."""
 EXCEPTIONS = {("result/evaluation.py", "kwis.report")}
 """``Evaluation.to_html`` calls the report, which is drawn from an evaluation."""
 NAMED_AFTER_COMMANDS_AND_SECTIONS = ("cli", "report/sections")

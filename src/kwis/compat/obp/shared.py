@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.arrays import Given
+from kwis.compat.obp.inputs import Given
 from kwis.errors import InputError
 from kwis.intervals import Bootstrap
 from kwis.models.reward.predicted import PredictedSample
