@@ -65,8 +65,10 @@ class LoggedBandit:
         Sentences on what was done to the source, to be shown beside any result.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
-    rows
-        Row numbers of the source, kept by :meth:`take`.
+    rows, source_rows
+        Row numbers of the source, kept by :meth:`take`, and how many rows the source has; None if not known.
+    key
+        Raw column that identifies a row, if somebody named one.
     """
 
     action: Ints
@@ -89,6 +91,8 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    source_rows: int | None = None
+    key: str | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from kwis.checks import (
     target_diagnostics,
     training_checks,
 )
-from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
 from kwis.data.read.assemble import checked_source
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -51,6 +52,7 @@ from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
 from kwis.intervals import IntervalMethod
+from kwis.intervals.registry import interval_method
 from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
@@ -62,22 +64,24 @@ from kwis.typing import Seed
 Progress = Callable[[int, int, str], object]
 
 
+@takes_log_arguments
 def evaluate(
     log: Any,
     target: Any,
     *,
     estimators: Any = None,
-    interval: IntervalMethod | None = None,
+    interval: IntervalMethod | str | None = None,
     level: float = 0.95,
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
-    propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
-    rng: Seed = 0,
+    rng: Seed | None = None,
+    seed: int | None = None,
     client: Any = None,
     progress: Progress | None = None,
+    **said: Unpack[LogArguments],
 ) -> Evaluation:
     """Estimate what target policies would have brought, compare them with the logging policy, and say whether
     to trust it.
@@ -85,8 +89,8 @@ def evaluate(
     Parameters
     ----------
     log
-        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that
-        these read, its columns with their usual names. The answer does not depend on which of these it is, up
+        A path, a data frame or anything else that :func:`kwis.read_log` reads, with its arguments below; or
+        what it or :func:`kwis.scan_log` returned. The answer does not depend on which of these it is, up
         to a size: a scanned log of more than 1,000,000 rows is evaluated batch by batch, with fewer
         estimators, as :mod:`kwis.streaming.evaluate` describes.
     target
@@ -98,8 +102,9 @@ def evaluate(
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
-        to. A log too large for memory has percentiles of a Poisson bootstrap (None, or a percentile
-        :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
+        to; or the name of one, such as ``"bootstrap"``. A log too large for memory has percentiles of a
+        Poisson bootstrap (None, or a percentile :class:`kwis.Bootstrap` for another number of resamples) or
+        :class:`kwis.InfluenceInterval`.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -108,8 +113,6 @@ def evaluate(
         part if the target's probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
-    propensity_source
-        ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail,
         ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its
@@ -120,28 +123,30 @@ def evaluate(
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
-    rng
-        A seed, or a generator that one is drawn from: everything random follows from it.
+    rng, seed
+        A seed, or a generator that one is drawn from: everything random follows from it. ``seed`` is another
+        name for a seed; without either it is 0.
     progress
         Called as ``progress(done, total, what)`` at every step.
+    {log arguments}
     """
+    refuse_unknown(said, "evaluate")
     check.one_of(repair, "repair", REPAIR_MODES)
-    if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
-        raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
-    level, said = check.level(level), checked_source(propensity_source)
+    method, rng = interval_method(interval), check.one_seed(rng, seed)
+    level, origin = check.level(level), checked_source(said.get("propensity_source"))
     if not isinstance(log, LoggedBandit):
         from kwis.streaming.door import evaluate_large, opened, said_of
 
-        found = opened(log, client, progress)
+        found = opened(log, said, client, progress)
         if not isinstance(found, LoggedBandit):
-            large = found if said is None else said_of(found, said)
+            large = found if origin is None else said_of(found, origin)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}
             return evaluate_large(
                 large,
                 target,
                 estimators=estimators,
-                interval=interval,
+                interval=method,
                 level=level,
                 by=by,
                 rng=rng,
@@ -149,15 +154,17 @@ def evaluate(
                 **where,
             )
         log = found
-    if said is not None:
-        log = replace(log, propensity_source=said)
+    else:
+        refuse_said(said)
+    if origin is not None:
+        log = replace(log, propensity_source=origin)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)
     few = few_rows(ready.log.n)
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
-    intervals = Intervals(method=interval, level=level, seed=ready.seed)
+    intervals = Intervals(method=method, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
         steps("checking the propensities")

@@ -12,7 +12,7 @@ are read, so that no more than two copies are held.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kwis.data.log import LoggedBandit
@@ -62,7 +62,7 @@ def _read(log: ScannedLog, runner: Runner, *, limited: bool) -> LoggedBandit | N
     names, notes = _columns(source, log.roles)
     table = _table(source, parts, names, runner)
     try:
-        return assemble(TableSource(table=table, notes=notes), log.roles)
+        return assemble(TableSource(table=table, notes=notes, dialect="duckdb"), log.roles)
     except InputError as trouble:
         raise InputError(_placed(str(trouble), source)) from None
 
@@ -80,7 +80,7 @@ def _fits(rows: int, columns: int) -> bool:
 
 def _whole(source: Whole, runner: Runner) -> TableSource:
     """A path is read where the runner works, anything else here."""
-    arguments = (source.given, source.query, source.format, source.allow_external)
+    arguments = (source.given, source.reading)
     found: TableSource = (
         runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
     )
@@ -95,21 +95,8 @@ def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, 
         return tuple(source.types), ()
     shared = source.shared()
     uneven = [name for name in source.types if name not in shared]
-    source.check([name for name in _named(roles) if name in uneven])
+    source.check([name for name in roles.columns() if name in uneven])
     return shared, (*source.notes, *note_on(uneven))
-
-
-def _named(roles: Roles) -> Iterable[str]:
-    """Every column that somebody named."""
-    yield from roles.single
-    for several in (roles.reward or "reward", roles.propensity or (), roles.context or (), roles.categorical):
-        yield from (
-            [several]
-            if isinstance(several, str)
-            else several.values()
-            if isinstance(several, Mapping)
-            else several
-        )
 
 
 def _table(source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:

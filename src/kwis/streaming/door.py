@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments, refuse_said
 from kwis.errors import InputError, UnsupportedError
 from kwis.intervals.protocol import streamed_replicates
 from kwis.large.runner import Progress
@@ -15,14 +16,15 @@ from kwis.streaming.evaluate import REPLICATES, evaluate_scanned
 from kwis.streaming.scan import ScannedLog, scan_log
 
 
-def opened(log: Any, client: Any, progress: Progress | None) -> LoggedBandit | ScannedLog:
-    """A log in memory from whatever somebody calls one, its columns with their usual names; a scanned log if
-    it is too large for that.
+def opened(log: Any, said: LogArguments, client: Any, progress: Progress | None) -> LoggedBandit | ScannedLog:
+    """A log in memory from whatever somebody calls one and what is said about it; a scanned log if it is too
+    large for that.
     """
     if isinstance(log, ScannedLog):
+        refuse_said(said)
         return collected(log, client=client, progress=progress) or log
     try:
-        scanned = scan_log(log)
+        scanned = scan_log(log, **said)
         return collected(scanned, client=client, progress=progress) or scanned
     except InputError as trouble:  # whoever calls evaluate knows no `source`
         raise InputError(str(trouble).replace("`source`", "`log`", 1)) from None

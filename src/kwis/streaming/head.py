@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,10 +56,12 @@ class Head:
             )
         if isinstance(asked, str) and asked in self.table:
             return ByAction(column=asked)
-        return ByAction(columns=self._by_action(asked, "propensity"))
+        if not isinstance(asked, str | Mapping | list | tuple):
+            raise UnsupportedError("`propensity` must be columns for a log that is too large for memory")
+        return ByAction(columns=self._by_action(cast(ColumnsByAction, asked), "propensity"))
 
     def rewards(self) -> tuple[str, ...]:
-        names = self.table.expand("reward" if self.roles.reward is None else self.roles.reward, "reward")
+        names = self.table.expand(self.roles.rewards, "reward")
         if not names:
             raise InputError("`reward` must name at least one column, got none")
         return names
