@@ -19,8 +19,8 @@ GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 SIGNS = ("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP")
 _SPACES = (" ", "\u00a0", "\u202f", "'")
 _PERCENT = re.compile(r"\s*[+-]?\d[\d.,]*\s*%\s*")
-_DECIMAL_COMMA = re.compile(r".*\d,(\d{1,2}|\d{4,})\D*|.*\.\d{3},\d+\D*")
-_THOUSANDS_COMMA = re.compile(r"\D*\d{1,3}(,\d{3})+(\.\d*)?\D*")
+_DECIMAL_COMMA = re.compile(r".*\d,(\d{1,2}|\d{4,})\D*|\D*0,\d+\D*|.*\.\d{3},\d+\D*")
+_THOUSANDS_COMMA = re.compile(r"\D*[1-9]\d{0,2}(,\d{3})+(\.\d*)?\D*")
 _DATE = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})")
 
 
