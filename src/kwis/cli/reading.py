@@ -127,25 +127,29 @@ class LogOptions:
         """Parquet files to be read in batches: if that is asked for, or by itself if they have very many
         rows; None otherwise.
         """
-        self.files()
-        if (
-            stream is False
-            or self.query is not None
-            or self.format not in (None, "parquet")
-            or self.skip_bad_lines
-        ):
+        files = self.files()
+        if stream is False or self.query is not None or not self._is_parquet(files):
             return None
-        from kwis.streaming.collect import COLLECTED_ROWS
+        from kwis.data.read.limits import COLLECTED_ROWS
+
+        if stream is None and _rows_of(files) <= COLLECTED_ROWS:
+            return None
         from kwis.streaming.scan import scan_log
         from kwis.streaming.source import ParquetFiles
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles) or (stream is None and (source.rows or 0) <= COLLECTED_ROWS):
+        if not isinstance(source, ParquetFiles):
             return None
         names = source.types
         actions = _labels(listed(self.actions), names.get(self.action or "action"))
         return scan_log(self.source, **self._roles(names), actions=actions)
+
+    def _is_parquet(self, files: list[str]) -> bool:
+        from kwis.data.read.files import format_of
+
+        said = self.format or {format_of(path) for path in files}
+        return said in ("parquet", {"parquet"})
 
     def _actions(self, found: Source) -> list[Label] | None:
         """The labels listed; numbers if the column of actions holds numbers."""
@@ -209,6 +213,21 @@ def takes_log(*, leave_out: Container[str] = ()) -> Callable[[Callable[..., None
         return run
 
     return decorated
+
+
+def _rows_of(files: list[str]) -> int:
+    """Rows of Parquet files, by their footers; 0 if they cannot be read, which reading will say."""
+    import duckdb
+
+    from kwis.data.read.duck import connect
+    from kwis.data.read.duck import listed as listed_paths
+
+    try:
+        with connect() as connection:
+            counted = f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({listed_paths(files)})"
+            return int(connection.execute(counted).fetchall()[0][0])
+    except duckdb.Error:
+        return 0
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.checks import PropensityReport, propensity_report
 from kwis.data.log import LoggedBandit
 from kwis.models.propensity import EstimatedPropensity, estimate_propensities, repair_propensities
 from kwis.policy.discrete import TargetPolicy
+from kwis.runtime.arrays import kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,8 @@ def _others(log: LoggedBandit, first: OwnPropensities, seed: int) -> Iterator[Es
         change = repair.logged / first.estimated.logged
         yield replace(
             first.estimated,
-            distribution=read_only(repair.distribution),
-            logged=read_only(repair.logged),
+            distribution=kept(repair.distribution),
+            logged=kept(repair.logged),
             model=f"{first.estimated.model}, repaired from the logged actions",
-            refits=read_only(np.clip(first.estimated.refits * change[:, None], first.estimated.floor, 1.0)),
+            refits=kept(np.clip(first.estimated.refits * change[:, None], first.estimated.floor, 1.0)),
         )

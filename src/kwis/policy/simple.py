@@ -17,6 +17,7 @@ from kwis.data.distributions import constant_distribution, unknown_action
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.policy.discrete import TargetPolicy, from_distribution
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats
 
 SHOWN = 4
@@ -190,8 +191,8 @@ def _mixed(policy: Mix, parts: tuple[TargetPolicy, ...], name: str | None) -> Ta
     words = f"{1 - share:.4g} {first.name} + {share:.4g} {second.name}"
     made = TargetPolicy(
         name=name or words,
-        logged=(1 - share) * first.logged + share * second.logged,
-        distribution=whole,
+        logged=kept((1 - share) * first.logged + share * second.logged),
+        distribution=None if whole is None else kept(whole),
         columns=(),
         source=f"mixture: {words}",
     )

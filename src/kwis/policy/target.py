@@ -44,7 +44,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import (
     TOLERANCE,
@@ -74,6 +73,7 @@ from kwis.policy.discrete import (
 )
 from kwis.policy.joined import Joined, matched
 from kwis.policy.simple import Fixed, SimplePolicy, resolved
+from kwis.runtime.arrays import kept
 
 _TRAINED_WHERE = (
     "{} is a fitted model and would look better than it is on the rows it was trained on: "
@@ -379,4 +379,4 @@ def _from_shares(log: LoggedBandit, table: Table, name: str, source: str) -> Tar
             f"`target` must have one column per action, got {len(names) or 1} for {log.n_actions} actions"
         )
     shares = [probabilities_in(table.column(key), key, "target") for key in names]
-    return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)
+    return from_distribution(log, kept(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis._validation import one_of, read_only
+from kwis._validation import one_of
 from kwis.data.columns import Label
 from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
@@ -20,6 +20,7 @@ from kwis.data.remedy import refuse_text_for_dates
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.runtime.process import warn
 from kwis.typing import Floats, Ints
 
@@ -44,33 +45,33 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
     rewards = table.expand(roles.rewards, "reward")
     if not rewards and roles.reward is not False:
         raise InputError("`reward` must name at least one column, got none")
-    kept = _kept(table, rewards, roles.drop_missing)
-    source_rows, table = table.n, table if kept.size == table.n else table.take(kept)
+    used = _used(table, rewards, roles.drop_missing)
+    source_rows, table = table.n, table if used.size == table.n else table.take(used)
     action, action_names = _actions(table, roles.action or "action", roles.actions)
-    decisions = Decisions(table, action, action_names, kept, source_rows)
+    decisions = Decisions(table, action, action_names, used, source_rows)
     behaviour = behaviour_of(roles.propensity, decisions)
     table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
-    dropped = _note_on_dropped(source_rows - kept.size, source_rows)
+    dropped = _note_on_dropped(source_rows - used.size, source_rows)
     return LoggedBandit(
-        action=read_only(action),
+        action=kept(action),
         action_names=action_names,
-        reward=read_only(_rewards(table, rewards)),
+        reward=kept(_rewards(table, rewards)),
         reward_names=rewards,
         encoding=encoding,
         table=table,
-        rows=read_only(kept),
+        rows=kept(used),
         source_rows=source_rows,
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
         propensity_source=source_of_propensity if behaviour.logged is not None else None,
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
-        group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
+        group=None if roles.group is None else kept(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
-        logger=None if logger is None else read_only(logger),
+        logger=None if logger is None else kept(logger),
         logger_names=logger_names,
         key=roles.key,
         notes=(*source.notes, *dropped, *usual, *context.notes, *encoding.notes),
@@ -91,7 +92,7 @@ def _refuse_unknown(table: Table, roles: Roles) -> None:
         table.expand(roles.context, "context")
 
 
-def _kept(table: Table, rewards: Sequence[str], drop_missing: bool) -> Ints:
+def _used(table: Table, rewards: Sequence[str], drop_missing: bool) -> Ints:
     """Numbers of the rows to be used: all, or those that have every reward."""
     rows = np.arange(table.n)
     if not drop_missing or not rewards:
@@ -188,7 +189,7 @@ def _row_weights(table: Table, name: str) -> Floats:
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise InputError(f"{named(name, 'row_weight')} must be positive, got {values[row]} at row {row}")
-    return np.asarray(read_only(values))
+    return np.asarray(kept(values))
 
 
 def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]]:
@@ -209,7 +210,7 @@ def _times(table: Table, name: str) -> Floats:
                 f"{named(name, 'time')} must have a value in every row, got none at row "
                 f"{int(np.argmax(column.missing))}"
             )
-        return np.asarray(read_only(seconds(column)))
+        return np.asarray(kept(seconds(column)))
     if column.kind == "text":
         row = int(np.argmin(column.missing))
         refuse_text_for_dates(
@@ -218,4 +219,4 @@ def _times(table: Table, name: str) -> Floats:
             f"at row {row}",
             name,
         )
-    return np.asarray(read_only(numbers_in(column, name, "time")))
+    return np.asarray(kept(numbers_in(column, name, "time")))

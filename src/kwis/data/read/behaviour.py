@@ -23,7 +23,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Label
 from kwis.data.distributions import (
     TOLERANCE,
@@ -41,6 +40,7 @@ from kwis.data.distributions import (
 from kwis.data.read.source import PropensityColumns
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 
@@ -116,8 +116,8 @@ def _constant(value: float, decisions: Decisions) -> Behaviour:
             f"`propensity` must be 0.5 if both actions have the same, got {value:g}; give each its own, such "
             f"as propensity={{{first!r}: {value:g}, {second!r}: {1 - value:g}}}"
         )
-    whole = read_only(np.full((n, k), 1 / k)) if uniform else None
-    return Behaviour(read_only(np.full(n, 1 / k if uniform else value)), whole)
+    whole = kept(np.full((n, k), 1 / k)) if uniform else None
+    return Behaviour(kept(np.full(n, 1 / k if uniform else value)), whole)
 
 
 def _from_array(given: Any, decisions: Decisions) -> Behaviour:
@@ -169,7 +169,7 @@ def _of_logged(
         rows, action = np.arange(len(logged)), decisions.action
         whole = np.empty((len(logged), 2))
         whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
-    return Behaviour(read_only(logged), None if whole is None else read_only(whole), columns)
+    return Behaviour(kept(logged), None if whole is None else kept(whole), columns)
 
 
 def _of_all(
@@ -183,4 +183,4 @@ def _of_all(
             f"{named_by_action[code]} must be positive where its action was taken, got {logged[row]} "
             f"for {decisions.actions[code]!r} at row {decisions.rows[row]}"
         )
-    return Behaviour(read_only(logged), read_only(whole), columns)
+    return Behaviour(kept(logged), kept(whole), columns)
