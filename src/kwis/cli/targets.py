@@ -48,11 +48,17 @@ def targets_of(texts: list[str], columns: Container[str]) -> Any:
         return [target for _, target in pairs]
     named: dict[str, Any] = {}
     for (name, target), text in zip(pairs, texts, strict=True):
-        key = name or text.partition(":")[2] or text
+        key = name or getattr(target, "name", None) or _called(text)
         if key in named:
             raise InputError(f"`target` must have different names, got {key!r} twice")
         named[key] = target
     return named
+
+
+def _called(text: str) -> str:
+    """What to call a target that has no name of its own beside others that have one."""
+    kind, _, what = text.partition(":")
+    return f"always {what}" if kind == "always" else what if kind in KINDS and what else text
 
 
 def _target(text: str) -> tuple[str | None, Any]:
