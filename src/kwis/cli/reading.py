@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from kwis.cli import options as opt
 from kwis.cli.options import listed
-from kwis.cli.terminal import say
 from kwis.errors import InputError, KwisError
 
 if TYPE_CHECKING:
     from kwis.data.columns import Label
     from kwis.data.log import LoggedBandit
     from kwis.data.read.arguments import Reading
+    from kwis.data.read.scan import ScannedLog
     from kwis.data.read.source import PropensityColumns, Source
-    from kwis.streaming.scan import ScannedLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,37 +104,22 @@ class LogOptions:
 
         return Reading(query=self.query, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
-    def opened(self, stream: bool | None, client: Any, progress: Any) -> LoggedBandit | ScannedLog:
-        """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read
-        Parquet files.
-        """
-        scanned = self.scanned(stream)
+    def opened(self, client: Any, progress: Any) -> LoggedBandit:
+        """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
+        scanned = self._scanned()
         if scanned is None:
             return self.read()
-        from kwis.streaming.collect import collected
+        from kwis.data.read.collect import collected
 
         with _readable(self.source):
-            found = collected(scanned, client=client, progress=progress)
-        if found is None:
-            say(
-                f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can "
-                f"be estimated"
-            )
-        return found or scanned
+            return collected(scanned, client=client, progress=progress)
 
-    def scanned(self, stream: bool | None) -> ScannedLog | None:
-        """Parquet files to be read in batches: if that is asked for, or by itself if they have very many
-        rows; None otherwise.
-        """
-        files = self.files()
-        if stream is False or self.query is not None or not self._is_parquet(files):
+    def _scanned(self) -> ScannedLog | None:
+        """Parquet files to be read in batches; None: the log is of another kind."""
+        if self.query is not None or not self._is_parquet(self.files()):
             return None
-        from kwis.data.read.limits import COLLECTED_ROWS
-
-        if stream is None and _rows_of(files) <= COLLECTED_ROWS:
-            return None
-        from kwis.streaming.scan import scan_log
-        from kwis.streaming.source import ParquetFiles
+        from kwis.data.read.batches import ParquetFiles
+        from kwis.data.read.scan import scan_log
 
         with _readable(self.source):
             source = scan_log(self.source).source
@@ -213,21 +197,6 @@ def takes_log(*, leave_out: Container[str] = ()) -> Callable[[Callable[..., None
         return run
 
     return decorated
-
-
-def _rows_of(files: list[str]) -> int:
-    """Rows of Parquet files, by their footers; 0 if they cannot be read, which reading will say."""
-    import duckdb
-
-    from kwis.data.read.duck import connect
-    from kwis.data.read.duck import listed as listed_paths
-
-    try:
-        with connect() as connection:
-            counted = f"SELECT coalesce(sum(num_rows), 0) FROM parquet_file_metadata({listed_paths(files)})"
-            return int(connection.execute(counted).fetchall()[0][0])
-    except duckdb.Error:
-        return 0
 
 
 @contextmanager

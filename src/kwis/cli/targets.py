@@ -25,20 +25,9 @@ from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
-    from kwis.streaming.scan import ScannedLog
 
 KINDS = ("chosen", "probability", "distribution", "always")
 _HEAD = 1_000  # rows on which targets are tried before anything heavy is imported
-
-
-def columns_of(log: LoggedBandit | ScannedLog) -> Container[str]:
-    """Names of the columns of a log."""
-    from kwis.data.log import LoggedBandit
-    from kwis.streaming.scan import Whole
-
-    if isinstance(log, LoggedBandit):
-        return log.table
-    return () if isinstance(log.source, Whole) else log.source.types
 
 
 def targets_of(texts: list[str], columns: Container[str]) -> Any:
@@ -112,16 +101,17 @@ def _file_in(text: str) -> str | None:
     return found
 
 
-def try_names(log: LoggedBandit | ScannedLog, targets: Any, by: Sequence[str] = ()) -> None:
+def try_names(log: LoggedBandit, targets: Any, by: Sequence[str] = ()) -> None:
     """Refuse targets and columns that are not there, on a few rows: before anything heavy is imported."""
     import warnings
 
-    from kwis.data.log import LoggedBandit
     from kwis.policy.target import resolve_targets
 
-    if isinstance(log, LoggedBandit):
-        for name in by:
-            log.table.column(name, "by")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the evaluation will warn
+    for name in by:
+        log.table.column(name, "by")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the evaluation will warn
+        try:
             resolve_targets(log.take(range(min(log.n, _HEAD))), targets)
+        except InputError as trouble:
+            raise InputError(log.placed(str(trouble))) from None

@@ -4,7 +4,8 @@ starts from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -69,6 +70,8 @@ class LoggedBandit:
         Row numbers of the source, kept by :meth:`take`, and how many rows the source has; None if not known.
     key
         Raw column that identifies a row, if somebody named one.
+    files
+        Paths and numbers of rows of the files that the log was read from, where it is known.
     """
 
     action: Ints
@@ -93,6 +96,7 @@ class LoggedBandit:
     context_named: bool = True
     source_rows: int | None = None
     key: str | None = None
+    files: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -188,6 +192,10 @@ class LoggedBandit:
             notes=(*self.notes, note),
         )
 
+    def placed(self, sentence: str) -> str:
+        """A sentence that names a row of the log, with the file that the row is in."""
+        return in_files(sentence, self.files)
+
     def __repr__(self) -> str:
         known = (
             f"{self.propensity_origin}, "
@@ -220,3 +228,17 @@ class LoggedBandit:
             return np.empty(0)
         with np.errstate(over="ignore"):
             return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)
+
+
+def in_files(sentence: str, files: Sequence[tuple[str, int]]) -> str:
+    """A sentence that names a row of several files one after the other, with its file and its row there."""
+
+    def place(match: re.Match[str]) -> str:
+        row = int(match[1])
+        for path, rows in files:
+            if row < rows:
+                return f"at row {row} of {path!r}"
+            row -= rows
+        return match[0]
+
+    return re.sub(r"\bat row (\d+)(?! of ')", place, sentence)

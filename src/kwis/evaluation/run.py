@@ -22,7 +22,8 @@ from kwis.checks import (
 from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
 from kwis.data.read.assemble import checked_source
-from kwis.errors import KwisWarning
+from kwis.data.read.collect import opened
+from kwis.errors import InputError, KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -58,6 +59,7 @@ from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
+from kwis.runtime.runner import working_on
 from kwis.runtime.threads import engine
 from kwis.typing import Seed
 
@@ -90,9 +92,7 @@ def evaluate(
     ----------
     log
         A path, a data frame or anything else that :func:`kwis.read_log` reads, with its arguments below; or
-        what it or :func:`kwis.scan_log` returned. The answer does not depend on which of these it is, up
-        to a size: a scanned log of more than 1,000,000 rows is evaluated batch by batch, with fewer
-        estimators, as :mod:`kwis.streaming.evaluate` describes.
+        what it or :func:`kwis.scan_log` returned. The answer does not depend on which of these it is.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your
         choice. See :mod:`kwis.policy.target` for what each means.
@@ -102,9 +102,7 @@ def evaluate(
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
-        to; or the name of one, such as ``"bootstrap"``. A log too large for memory has percentiles of a
-        Poisson bootstrap (None, or a percentile :class:`kwis.Bootstrap` for another number of resamples) or
-        :class:`kwis.InfluenceInterval`.
+        to; or the name of one, such as ``"bootstrap"``.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -115,8 +113,7 @@ def evaluate(
         A classifier that estimates propensities where the log has none; None: the better of two.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail,
-        ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its
-        propensities.
+        ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`.
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
@@ -135,30 +132,15 @@ def evaluate(
     method, rng = interval_method(interval), check.one_seed(rng, seed)
     level, origin = check.level(level), checked_source(said.get("propensity_source"))
     if not isinstance(log, LoggedBandit):
-        from kwis.streaming.door import evaluate_large, opened, said_of
-
-        found = opened(log, said, client, progress)
-        if not isinstance(found, LoggedBandit):
-            large = found if origin is None else said_of(found, origin)
-            models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
-            where = {"exact": exact, "client": client, "progress": progress}
-            return evaluate_large(
-                large,
-                target,
-                estimators=estimators,
-                interval=method,
-                level=level,
-                by=by,
-                rng=rng,
-                **models,
-                **where,
-            )
-        log = found
+        log = opened(log, said, client, progress)
     else:
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
-    ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    try:
+        ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    except InputError as trouble:
+        raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)
     few = few_rows(ready.log.n)
     if few is not None:
@@ -166,7 +148,7 @@ def evaluate(
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     intervals = Intervals(method=method, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
-    with engine():
+    with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair)
         return _Run(

@@ -52,8 +52,7 @@ drop_missing
     Leave out rows without a reward, with a note; they are refused otherwise.
 key
     Column that identifies a row; it is no context. Policies in other files are joined by it
-    (:func:`kwis.joined`), and resamples of a scanned log too large for memory go by it, so that they stay the
-    same when files are renamed, merged or reordered.
+    (:func:`kwis.joined`).
 query
     SQL to run: on a database, or on files and data frames, which it finds under the name ``log``.
 allow_external

@@ -15,8 +15,6 @@ from kwis.errors import InputError
 if TYPE_CHECKING:
     import duckdb
 
-COLLECTED_ROWS = 1_000_000
-"""A log of at most so many rows is evaluated in memory, through whichever door it comes."""
 LINE_BYTES = 1_000_000
 COLUMNS = 10_000
 EXPANSION = 50  # logs shrink to a tenth or so when they are compressed

@@ -81,7 +81,7 @@ class PredictedRewards:
                 f"`target` must have a probability for every action for predicted rewards, got that of the "
                 f"logged one for {target.name}"
             )
-        value = np.einsum("ik,ik->i", target.distribution, self.expected)
+        value = kept(np.einsum("ik,ik->i", target.distribution, self.expected))
         return PredictedSample(sample, predicted=self.logged, predicted_value=value)
 
 

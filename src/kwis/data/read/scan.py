@@ -20,11 +20,11 @@ from kwis.data.read.arguments import (
     takes_log_arguments,
 )
 from kwis.data.read.assemble import checked_source
+from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
+from kwis.data.read.dask_frame import DaskFrame
 from kwis.data.read.databases import database_kind
 from kwis.data.read.files import files_of, format_of
 from kwis.data.read.source import Roles
-from kwis.streaming.frame import DaskFrame
-from kwis.streaming.source import ArrowData, ParquetFiles, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class ScannedLog:
         Which columns are what.
     """
 
-    source: Source | Whole
+    source: Batches | Whole
     roles: Roles
 
     @property
@@ -61,9 +61,9 @@ class ScannedLog:
         """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read
         files and partitions.
         """
-        from kwis.streaming.collect import read_scanned
+        from kwis.data.read.collect import collected
 
-        return read_scanned(self, client=client)
+        return collected(self, client=client)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
@@ -81,9 +81,8 @@ def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
     memory.
 
-    A log of at most 1,000,000 rows (and 40 million cells) gives the answer of :func:`kwis.read_log` to the
-    last digit. Larger ones are evaluated batch by batch, with fewer estimators, as
-    :mod:`kwis.streaming.evaluate` describes.
+    The answer is that of :func:`kwis.read_log`, to the last digit. Rows are read batch by batch, and the
+    columns of a large log wait in temporary files (where ``TMPDIR`` says) for what is under way.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
     return ScannedLog(source=_opened(source, reading_of(said)), roles=roles)
 
 
-def _opened(source: Any, reading: Reading) -> Source | Whole:
+def _opened(source: Any, reading: Reading) -> Batches | Whole:
     """Where rows come from: in batches where that is possible."""
     query, kind = reading.query, reading.format
     if hasattr(source, "to_delayed") and query is None:

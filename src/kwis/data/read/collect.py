@@ -1,85 +1,78 @@
-"""Scanned logs that fit in memory, read piece by piece into the log that :func:`kwis.read_log` makes.
+"""Scanned logs, read batch by batch into the log that :func:`kwis.read_log` makes.
 
-What a log is evaluated by must not depend on the door it came through: below a size every door ends here,
-with the rows in the order of the log and known by their number in it. Only larger logs are evaluated batch by
-batch, by :mod:`kwis.streaming.evaluate`.
+What a log is evaluated by must not depend on the door it came through: every door ends here, with the rows in
+the order of the log and known by their number in it.
 
 All columns are read, not only those with a role: copies of rows and undeclared users are looked for in every
-column, and targets that are functions may use any. Pieces become columns of numbers and codes as soon as they
-are read, so that no more than two copies are held.
+column, and targets that are functions may use any. Batches become columns of numbers and codes as soon as
+they are read, and those of a large log wait outside memory, see :mod:`kwis.runtime.arrays`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kwis.data.log import LoggedBandit
+from kwis.data.log import LoggedBandit, in_files
+from kwis.data.read.arguments import LogArguments, refuse_said
 from kwis.data.read.assemble import assemble
+from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
 from kwis.data.read.frames import from_frame
-from kwis.data.read.limits import COLLECTED_ROWS
 from kwis.data.read.read_log import completed, read_source
+from kwis.data.read.scan import ScannedLog, Whole, scan_log
 from kwis.data.read.source import Roles
 from kwis.data.read.source import Source as TableSource
 from kwis.data.read.uneven import note_on
 from kwis.data.table import Table, stacked
 from kwis.errors import InputError
-from kwis.large.estimate import runner_of
-from kwis.large.runner import Progress, Runner, Threads
 from kwis.runtime.arrays import kept
-from kwis.streaming.scan import ScannedLog, Whole
-from kwis.streaming.source import ArrowData, Batch, ParquetFiles, Source
+from kwis.runtime.runner import Progress, Runner, runner_of
 
 STRETCH_ROWS = 1 << 20
 PARTS_AT_ONCE = 8
-COLLECTED_CELLS = 40_000_000  # rows times columns: 320 MB of numbers
 
 
-def collected(
-    log: ScannedLog, *, client: Any = None, progress: Progress | None = None
-) -> LoggedBandit | None:
-    """The log in memory; None if it is too large for that. With a ``client``, its workers read files and Dask
-    partitions.
-    """
-    return _read(log, runner_of(client, progress), limited=True)
-
-
-def read_scanned(log: ScannedLog, *, client: Any = None, progress: Progress | None = None) -> LoggedBandit:
-    """The log in memory, however large it is."""
-    found = _read(log, runner_of(client, progress), limited=False)
-    assert found is not None
-    return found
-
-
-def _read(log: ScannedLog, runner: Runner, *, limited: bool) -> LoggedBandit | None:
+def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None = None) -> LoggedBandit:
+    """The log, read. With a ``client``, its workers read files and Dask partitions."""
+    runner = runner_of(client, progress)
     source = log.source
     if isinstance(source, Whole):
         read = _whole(source, runner)
         return assemble(read, completed(log.roles, read))
     if isinstance(source, ArrowData):
-        runner = Threads(getattr(runner, "steps", Threads().steps))  # what is here is not sent to workers
-    parts = source.parts(runner)
-    if limited and not _fits(source.size(parts, runner, COLLECTED_ROWS), len(source.types)):
-        return None
+        runner = runner_of(None, progress)  # what is here is not sent to workers
     names, notes = _columns(source, log.roles)
-    table = _table(source, parts, names, runner)
+    table = _table(source, source.parts(runner), names, runner)
+    files = _files(source)
     try:
-        return assemble(TableSource(table=table, notes=notes, dialect="duckdb"), log.roles)
+        return replace(
+            assemble(TableSource(table=table, notes=notes, dialect="duckdb"), log.roles), files=files
+        )
     except InputError as trouble:
-        raise InputError(_placed(str(trouble), source)) from None
+        raise InputError(in_files(str(trouble), files)) from None
 
 
-def _placed(sentence: str, source: Source) -> str:
-    """A sentence that names a row of the log, with the file that the row is in."""
+def opened(
+    log: Any, said: LogArguments, client: Any = None, progress: Progress | None = None
+) -> LoggedBandit:
+    """The log behind whatever somebody calls one, and what is said about it."""
+    if isinstance(log, ScannedLog):
+        refuse_said(said)
+    try:
+        scanned = log if isinstance(log, ScannedLog) else scan_log(log, **said)
+        return collected(scanned, client=client, progress=progress)
+    except InputError as trouble:
+        if isinstance(log, ScannedLog):
+            raise
+        # whoever calls evaluate knows no `source`
+        raise InputError(str(trouble).replace("`source`", "`log`", 1)) from None
+
+
+def _files(source: Batches) -> tuple[tuple[str, int], ...]:
     if not isinstance(source, ParquetFiles):
-        return sentence
-    return re.sub(r"\bat row (\d+)", lambda found: f"at {source.place(int(found[1]))}", sentence)
-
-
-def _fits(rows: int, columns: int) -> bool:
-    return rows <= COLLECTED_ROWS and rows * columns <= COLLECTED_CELLS
+        return ()
+    return tuple((footer.path, footer.rows) for footer in source.footers)
 
 
 def _whole(source: Whole, runner: Runner) -> TableSource:
@@ -91,7 +84,7 @@ def _whole(source: Whole, runner: Runner) -> TableSource:
     return found
 
 
-def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _columns(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns to be read, and a note on those that some files lack; one that has a role is refused with its
     file.
     """
@@ -103,7 +96,7 @@ def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, 
     return shared, (*source.notes, *note_on(uneven))
 
 
-def _table(source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:
+def _table(source: Batches, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:
     stretches: list[Table] = []
     small: list[Table] = []
     for piece in _read_in_waves(source, parts, names, runner):
@@ -119,7 +112,7 @@ def _table(source: Source, parts: Sequence[Any], names: Sequence[str], runner: R
 
 
 def _read_in_waves(
-    source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner
+    source: Batches, parts: Sequence[Any], names: Sequence[str], runner: Runner
 ) -> Iterator[Table]:
     """Pieces of the log in order; no more than a wave of parts is held at once."""
     for start in range(0, len(parts), PARTS_AT_ONCE):
@@ -137,5 +130,5 @@ def _stretch(pieces: Sequence[Table]) -> Table:
     return replace(whole, columns=columns)
 
 
-def _pieces(read: Callable[..., Iterable[Batch]], part: Any, names: Sequence[str]) -> list[Table]:
-    return [from_frame(batch.table, piece=True) for batch in read(part, names) if batch.n]
+def _pieces(read: Callable[..., Iterable[Any]], part: Any, names: Sequence[str]) -> list[Table]:
+    return [from_frame(table, piece=True) for table in read(part, names) if table.num_rows]
