@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from kwis.models.propensity import estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
+    from kwis.policy.joined import joined
+    from kwis.policy.simple import always, epsilon_greedy, mix, uniform
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
 
@@ -52,6 +54,8 @@ _HOMES = {
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.policy.simple": ("always", "uniform", "epsilon_greedy", "mix"),
+    "kwis.policy.joined": ("joined",),
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
@@ -104,6 +108,11 @@ __all__ = [
     "chosen",
     "distribution",
     "trained_elsewhere",
+    "always",
+    "uniform",
+    "epsilon_greedy",
+    "mix",
+    "joined",
     "cross_fit",
     "evaluate",
     "Evaluation",

@@ -96,7 +96,8 @@ def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str])
     """
     found = []
     for sample, reward in zip(log_sample, rewards, strict=True):
-        estimate = replace(WIS().estimate(sample), name="mean of the log")
+        # WIS applies its weights up to a power of two; here every weight is 1.
+        estimate = replace(WIS().estimate(sample), name="mean of the log", mean_weight=1.0)
         found.append(
             Measured(
                 target=LOGGING_POLICY,
