@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from kwis.data.sample_log import sample_log
     from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
-    from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+    from kwis.estimators import (
+        VIS,
+        WIS,
+        ControlVariate,
+        DirectMethod,
+        DoublyRobust,
+        EmpiricalLikelihood,
+        KernelWIS,
+        LogSumExp,
+        ShrunkenIS,
+        StateWIS,
+        TruncatedVIS,
+    )
     from kwis.evaluation import Evaluation
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
@@ -65,6 +77,10 @@ _HOMES = {
         "WIS",
         "StateWIS",
         "KernelWIS",
+        "EmpiricalLikelihood",
+        "ControlVariate",
+        "ShrunkenIS",
+        "LogSumExp",
         "DirectMethod",
         "DoublyRobust",
     ),
@@ -118,6 +134,10 @@ __all__ = [
     "WIS",
     "StateWIS",
     "KernelWIS",
+    "EmpiricalLikelihood",
+    "ControlVariate",
+    "ShrunkenIS",
+    "LogSumExp",
     "DirectMethod",
     "DoublyRobust",
     "PredictedSample",

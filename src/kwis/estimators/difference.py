@@ -106,9 +106,9 @@ class Difference:
             return self
         return replace(self, first=self.first.held(sample.a), second=self.second.held(sample.b))
 
-    def without_bandwidth(self) -> Difference | None:
-        """The same with one normaliser for all rows, if one of the two has local ones."""
-        first, second = traits.without_bandwidth(self.first), traits.without_bandwidth(self.second)
+    def bias_reference(self) -> Difference | None:
+        """The same without what may bias either of the two."""
+        first, second = traits.bias_reference(self.first), traits.bias_reference(self.second)
         return (
             None
             if first is None and second is None

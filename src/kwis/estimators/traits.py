@@ -4,6 +4,7 @@ An estimator needs ``name`` and ``estimate(sample)``. Every function here reads 
 same name:
 
 - ``aliases``: other names of it in the field, by which it can be asked for;
+- ``doubly_robust_aliases``: the same of the doubly robust estimator that weights residuals so;
 - ``sentence``: what it is, for the glossary of the report;
 - ``caveats(circumstances)``: verdicts that speak against its estimate;
 - ``settings``: what tells it apart from another estimator of the same name (by default the fields of a
@@ -18,7 +19,8 @@ same name:
   predictions;
 - ``family``: equal for estimators that apply the same weights and can be worked out together
   (:mod:`kwis.estimators.together`);
-- ``without_bandwidth()``: the same with one normaliser for all rows;
+- ``bias_reference()``: the same without what may bias it (local normalisers, shrunken weights), which the
+  interval compares it with;
 - ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does
   not say it itself;
 - ``statistics``: what a log too large for memory is read for (``SUMS``, ``STATES``, ``PAIRS``); None if it
@@ -72,6 +74,10 @@ def aliases(estimator: Any) -> tuple[str, ...]:
     return tuple(getattr(estimator, "aliases", ()))
 
 
+def doubly_robust_aliases(estimator: Any) -> tuple[str, ...]:
+    return tuple(getattr(estimator, "doubly_robust_aliases", ()))
+
+
 def sentence(estimator: Any) -> str:
     return str(getattr(estimator, "sentence", ""))
 
@@ -118,8 +124,8 @@ def family(estimator: Any) -> Any:
     return getattr(estimator, "family", None)
 
 
-def without_bandwidth(estimator: Any) -> Any:
-    return _called(estimator, "without_bandwidth")
+def bias_reference(estimator: Any) -> Any:
+    return _called(estimator, "bias_reference")
 
 
 def with_exact(estimator: Any, exact: bool | None) -> Any:

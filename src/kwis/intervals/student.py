@@ -146,7 +146,7 @@ class StudentInterval:
         return low, high
 
     def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
-        other = traits.without_bandwidth(estimator) if self.bias_aware else None
+        other = traits.bias_reference(estimator) if self.bias_aware else None
         if other is None or estimate.influence is None:
             return 0.0
         whole = other.estimate(sample)
