@@ -119,7 +119,7 @@ WITHOUT_DIVISION = [  # plain forms, which are 0 where no row has a weight
     case.estimator for case in CASES if case.similarity is None and not case.self_normalised
 ]
 SCALE_FREE = [e for e in ESTIMATORS if e.name == "wis" or e.name.endswith(("state-wis", "kernel-wis"))]
-NORMALISED = [case.estimator for case in CASES if case.self_normalised]
+NORMALISED = [case.estimator for case in CASES if case.self_normalised and case.estimator.normalised]
 
 
 def label(case):

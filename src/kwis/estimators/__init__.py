@@ -1,8 +1,9 @@
 """Estimators of the value of a policy, one per file.
 
-Each is a rule for the weights it applies (``vis``, ``truncated_vis``, ``wis``, ``state_wis``, ``kernel_wis``,
-``empirical_likelihood``, ``control_variate``, ``shrunken``); ``ratio`` turns a rule into values, influence and
-resamples; ``direct`` and ``doubly_robust`` use predicted rewards; ``difference`` compares two policies.
+Each is a rule for the weights it applies (``vis``, ``truncated_vis``, ``wis``, ``state_wis``,
+``kernel_wis``, ``empirical_likelihood``, ``control_variate``, ``shrunken``); ``ratio`` turns a rule into
+values, influence and resamples; ``direct`` and ``doubly_robust`` use predicted rewards; ``difference``
+compares two policies.
 """
 
 from kwis.estimators.control_variate import ControlVariate

@@ -27,8 +27,8 @@ class EmpiricalLikelihood:
     Importance weights have mean 1 by construction, so a sample whose mean is not 1 holds too many large
     weights, or too few. Of all distributions over the support of the weights with mean 1 the likeliest is
     ``q_i = 1 / (n (1 + t (w_i - 1)))`` with one number t (Kallus and Uehara 2019; Karampatziakis et al.
-    2020). Where t is at its limit, the rest of the probability sits at an end of the support that no row has; the
-    estimate then divides by what the rows have, as WIS does.
+    2020). Where t is at its limit, the rest of the probability sits at an end of the support that no row
+    has; the estimate then divides by what the rows have, as WIS does.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Ways to shrink importance weights: each a function of the weights and of one parameter.
 
-Shrunken weights trade the noise of a few huge weights for a bias. All are 0 where the weight is 0. Each has the
-parameter of its paper, which :meth:`Shrinkage.parameter_at` derives from a ``threshold``, a weight at which the
-shrinkage begins to tell.
+Shrunken weights trade the noise of a few huge weights for a bias. All are 0 where the weight is 0. Each has
+the parameter of its paper, which :meth:`Shrinkage.parameter_at` derives from a ``threshold``, a weight at
+which the shrinkage begins to tell.
 """
 
 from __future__ import annotations
