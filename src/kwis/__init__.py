@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import (
+        BettingSequence,
         Bootstrap,
+        ClopperPearson,
         EmpiricalBernstein,
         InfluenceInterval,
         LogarithmicSmoothing,
         StudentInterval,
         difference,
+        efron_stein_bound,
     )
     from kwis.kernel.profiles import (
         RBF,
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     )
     from kwis.models.crossfit import cross_fit
     from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
-    from kwis.models.reward import PredictedSample, predict_rewards
+    from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
@@ -84,7 +87,7 @@ _HOMES = {
         "DirectMethod",
         "DoublyRobust",
     ),
-    "kwis.models.reward": ("PredictedSample", "predict_rewards"),
+    "kwis.models.reward": ("PredictedSample", "predict_rewards", "mrdr_weights"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": (
         "Bootstrap",
@@ -92,6 +95,9 @@ _HOMES = {
         "StudentInterval",
         "EmpiricalBernstein",
         "LogarithmicSmoothing",
+        "BettingSequence",
+        "ClopperPearson",
+        "efron_stein_bound",
         "difference",
     ),
     "kwis.kernel.profiles": (
@@ -142,6 +148,7 @@ __all__ = [
     "DoublyRobust",
     "PredictedSample",
     "predict_rewards",
+    "mrdr_weights",
     "kernel_mean",
     "make_folds",
     "cv_score",
@@ -152,6 +159,9 @@ __all__ = [
     "StudentInterval",
     "EmpiricalBernstein",
     "LogarithmicSmoothing",
+    "BettingSequence",
+    "ClopperPearson",
+    "efron_stein_bound",
     "difference",
     "Kernel",
     "RBF",
