@@ -25,8 +25,10 @@ if TYPE_CHECKING:
         EmpiricalLikelihood,
         KernelWIS,
         LogSumExp,
+        Quantile,
         ShrunkenIS,
         StateWIS,
+        TailMean,
         TruncatedVIS,
     )
     from kwis.evaluation import Evaluation
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         StudentInterval,
         difference,
         efron_stein_bound,
+        reward_distribution,
     )
     from kwis.kernel.profiles import (
         RBF,
@@ -84,6 +87,8 @@ _HOMES = {
         "ControlVariate",
         "ShrunkenIS",
         "LogSumExp",
+        "Quantile",
+        "TailMean",
         "DirectMethod",
         "DoublyRobust",
     ),
@@ -98,6 +103,7 @@ _HOMES = {
         "BettingSequence",
         "ClopperPearson",
         "efron_stein_bound",
+        "reward_distribution",
         "difference",
     ),
     "kwis.kernel.profiles": (
@@ -144,6 +150,8 @@ __all__ = [
     "ControlVariate",
     "ShrunkenIS",
     "LogSumExp",
+    "Quantile",
+    "TailMean",
     "DirectMethod",
     "DoublyRobust",
     "PredictedSample",
@@ -162,6 +170,7 @@ __all__ = [
     "BettingSequence",
     "ClopperPearson",
     "efron_stein_bound",
+    "reward_distribution",
     "difference",
     "Kernel",
     "RBF",

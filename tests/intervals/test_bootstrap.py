@@ -1,8 +1,6 @@
 """Bootstrap intervals: the distribution, its ends, and the estimators they serve."""
 
-from dataclasses import dataclass
-
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest

@@ -51,6 +51,7 @@ def evaluate(
     format: opt.Format = None,  # noqa: A002 - the name of the option
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
@@ -105,7 +106,14 @@ def evaluate(
             raise InputError("`scheduler` must go without --no-stream: its workers read the log")
         with cluster.client() as client:
             stage = Stage(
-                by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
+                by=by,
+                estimator=estimator,
+                statistic=statistic,
+                repair=repair,
+                level=level,
+                seed=seed,
+                exact=exact,
+                client=client,
             )
             found, answer = stage.work(named, target, True if scheduler is not None else stream)
         with output.files_written(answer):
@@ -121,6 +129,7 @@ class Stage:
     repair: opt.RepairChoice
     level: float
     seed: int
+    statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
@@ -142,6 +151,7 @@ class Stage:
                 targets_of(target, columns),
                 estimators=estimators_of(opt.listed(self.estimator)),
                 by=opt.listed(self.by, columns) or (),
+                statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,
                 rng=self.seed,

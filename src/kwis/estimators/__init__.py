@@ -14,8 +14,10 @@ from kwis.estimators.empirical_likelihood import EmpiricalLikelihood
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.log_sum_exp import LogSumExp
 from kwis.estimators.protocol import Estimator, Resamples
+from kwis.estimators.quantile import Quantile
 from kwis.estimators.shrunken import ShrunkenIS
 from kwis.estimators.state_wis import StateWIS
+from kwis.estimators.tail_mean import TailMean
 from kwis.estimators.truncated_vis import TruncatedVIS
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
@@ -30,6 +32,8 @@ __all__ = [
     "ControlVariate",
     "ShrunkenIS",
     "LogSumExp",
+    "Quantile",
+    "TailMean",
     "DirectMethod",
     "DoublyRobust",
     "Difference",

@@ -21,7 +21,7 @@ from kwis.checks import (
 )
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -50,6 +50,7 @@ from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
+from kwis.evaluation.statistic import Statistic
 from kwis.intervals import IntervalMethod
 from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
@@ -75,6 +76,7 @@ def evaluate(
     propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
+    statistic: str = "mean",
     rng: Seed = 0,
     client: Any = None,
     progress: Progress | None = None,
@@ -117,6 +119,9 @@ def evaluate(
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    statistic
+        What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
+        ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
@@ -129,11 +134,16 @@ def evaluate(
     if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
     level, said = check.level(level), checked_source(propensity_source)
+    wanted = Statistic.of(statistic)
     if not isinstance(log, LoggedBandit):
         from kwis.streaming.door import evaluate_large, opened, said_of
 
         found = opened(log, client, progress)
         if not isinstance(found, LoggedBandit):
+            if wanted != Statistic():
+                raise UnsupportedError(
+                    f"`statistic` must be mean for a log too large for memory, got {statistic!r}"
+                )
             large = found if said is None else said_of(found, said)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}
@@ -151,6 +161,7 @@ def evaluate(
         log = found
     if said is not None:
         log = replace(log, propensity_source=said)
+    estimators, log = wanted.estimators(estimators), wanted.log(log)
     ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     check.two_draws(ready.log.n, ready.log.group)
     few = few_rows(ready.log.n)
@@ -169,6 +180,7 @@ def evaluate(
             intervals=intervals,
             splits=splits,
             steps=steps,
+            statistic=wanted,
         ).evaluation()
 
 
@@ -200,6 +212,7 @@ class _Run:
     intervals: Intervals
     splits: tuple[Split, ...]
     steps: _Steps
+    statistic: Statistic
 
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
@@ -248,7 +261,10 @@ class _Run:
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
-            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            # How far wrong propensities move a quantile is not known.
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            if self.statistic.is_mean
+            else (),
             training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
         )
@@ -266,7 +282,7 @@ class _Run:
 
     def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
         ready, rewards = self.ready, self.ready.log.reward_names
-        logging = logging_policy(ready.logging_samples(), rewards)
+        logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
         measured = []
         subset = selection_rows(ready.log.n, ready.seed)
         for target, policy in zip(ready.targets, policies, strict=True):

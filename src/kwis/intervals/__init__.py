@@ -3,6 +3,7 @@
 from kwis.intervals.bernstein import EmpiricalBernstein
 from kwis.intervals.bootstrap import Bootstrap
 from kwis.intervals.clopper_pearson import ClopperPearson
+from kwis.intervals.distribution import RewardDistribution, reward_distribution
 from kwis.intervals.efron_stein import efron_stein_bound
 from kwis.intervals.influence import InfluenceInterval
 from kwis.intervals.logarithmic import LogarithmicSmoothing
@@ -21,6 +22,8 @@ __all__ = [
     "BettingSequence",
     "SequenceState",
     "efron_stein_bound",
+    "RewardDistribution",
+    "reward_distribution",
     "difference",
     "IntervalMethod",
 ]
