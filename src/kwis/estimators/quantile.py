@@ -121,8 +121,10 @@ class Ordered:
         return np.where(self.counts > 0, self.load * (values - mean), 0.0)
 
 
-def statistic_estimate(estimator: Any, sample: WeightedSample) -> Estimate:
-    """Estimate from the value and influence on the sample itself."""
+def statistic_estimate(estimator: Any, sample: WeightedSample, load: Floats | None = None) -> Estimate:
+    """Estimate from the value and influence on the sample itself; ``load`` is what the rows weigh in it, their
+    weights if None.
+    """
     found = estimator.resampled(sample, np.ones((sample.n, 1)), influence=True)
     assert found.influence is not None
     value = float(found.values[0])
@@ -132,6 +134,7 @@ def statistic_estimate(estimator: Any, sample: WeightedSample) -> Estimate:
             f"rows"
         )
     influence = read_only(found.influence[:, 0])
+    load = sample.weight if load is None else load
     largest = float(sample.weight.max())
     relative = sample.weight / largest
     mean = float(np.average(relative, weights=sample.mass)) * largest
@@ -140,8 +143,8 @@ def statistic_estimate(estimator: Any, sample: WeightedSample) -> Estimate:
         value=value,
         n=sample.n,
         std_error=standard_error(influence, sample.group),
-        effective_n=effective_size(sample.weight, sample.mass),
+        effective_n=effective_size(load, sample.mass),
         mean_weight=mean,
         influence=influence,
-        leverage=leverage(sample.weight, sample.mass),
+        leverage=leverage(load, sample.mass),
     )

@@ -114,7 +114,7 @@ class ShrunkenIS:
         if not isinstance(self.parameter, str):
             return Applied(self._shrunken(weight, np.array([self.parameter])))
         parameters = self._parameters(weight, counts)
-        found = _Candidates(sample, counts, self.normalised)
+        found = Candidates(sample, counts, self.normalised)
         for parameter in parameters:
             found.add(self._shrunken(weight, parameter))
         best = tuning.choose(self.parameter, *found.summary)
@@ -136,7 +136,7 @@ class ShrunkenIS:
         return [nothing, *(np.where(largest > 1, parameter, np.nan) for parameter in found)]
 
 
-class _Candidates:
+class Candidates:
     """Estimates and their errors as the shrinkage grows, on B resamples; infinite where no weight is left."""
 
     def __init__(self, sample: WeightedSample, counts: Floats, normalised: bool) -> None:

@@ -49,8 +49,11 @@ class TailMean:
         return f"wis-{'cvar' if self.upper else 'lower-cvar'}-{self.share:g}"
 
     def estimate(self, sample: WeightedSample) -> Estimate:
-        """The mean of the tail under the policy."""
-        return statistic_estimate(self, sample)
+        """The mean of the tail under the policy; its rows alone carry the estimate."""
+        edge = Ordered.of(sample, np.ones((sample.n, 1))).quantile(np.array([self.share]))
+        within = sample.reward >= edge if self.upper else sample.reward <= edge
+        beyond = np.where(within, sample.weight, 0.0)
+        return statistic_estimate(self, sample, beyond if beyond.any() else None)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B)."""
