@@ -122,8 +122,8 @@ class Ordered:
 
 
 def statistic_estimate(estimator: Any, sample: WeightedSample, load: Floats | None = None) -> Estimate:
-    """Estimate from the value and influence on the sample itself; ``load`` is what the rows weigh in it, their
-    weights if None.
+    """Estimate from the value and influence on the sample itself; ``load`` is what the rows weigh in it,
+    their weights if None.
     """
     found = estimator.resampled(sample, np.ones((sample.n, 1)), influence=True)
     assert found.influence is not None

@@ -9,8 +9,8 @@ A script written for ``obp.ope`` runs after changing the import to ``kwis.compat
 - ``action_dist`` may have shape ``(n, K)``, or ``(n, K, L)`` with ``position``;
 - what cannot be estimated is refused in a sentence instead of answered with 0;
 - ``lambda_`` cuts weights in self-normalised forms too, where theirs ignores it;
-- folds of cross-fitting are drawn in another way, and tuned estimators judge bias and chance by standard errors,
-  so numbers that depend on them differ;
+- folds of cross-fitting are drawn in another way, and tuned estimators judge bias and chance by standard
+  errors, so numbers that depend on them differ;
 - names of slates and of continuous actions can be imported and refuse to be used.
 
 ``docs/open-bandit-pipeline.md`` lists every name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,8 @@ def draw(panels: Mapping[str, Mapping[str, Mapping[str, float]]], unit: float, p
 
 def _pyplot() -> Any:
     try:
-        import matplotlib.pyplot as plt
+        return import_module("matplotlib.pyplot")
     except ImportError:
         raise UnsupportedError(
             "a figure needs matplotlib to be installed; estimate_intervals has the numbers without it"
         ) from None
-    return plt

@@ -1,4 +1,4 @@
-"""Many actions: weights over what describes an action instead of the action itself (Saito and Joachims 2022)."""
+"""Many actions: weights over what describes an action, not the action itself (Saito and Joachims 2022)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kwis.typing import Floats
 
 @dataclass(frozen=True)
 class MarginalizedInverseProbabilityWeighting(ValueEstimator):
-    """Mean of ``w(x, e) r`` with ``w(x, e)`` the ratio of the chances of the description e under the target and
-    the logging policy.
+    """Mean of ``w(x, e) r`` with ``w(x, e)`` the ratio of the chances of the description e under the target
+    and the logging policy.
 
     Needs ``action_embed`` (n, D) of whole numbers, ``pi_b`` (n, K, L), and either ``p_e_a`` (K, C, D), the
     chance of every value of every column of the description given the action, or ``context``: then

@@ -19,7 +19,7 @@ _LARGEST_CHANCE = 1 - 1e-6  # a chance of 1 would be an infinite weight
 
 @dataclass
 class _Classifier:
-    """A scikit-learn classifier per position, calibrated over ``calibration_cv`` folds if those are above 1."""
+    """A scikit-learn classifier per position, calibrated over ``calibration_cv`` folds if those exceed 1."""
 
     base_model: Any
     n_actions: int
@@ -32,7 +32,8 @@ class _Classifier:
         count(self.len_list, "len_list", 1)
         if not hasattr(self.base_model, "fit") or not hasattr(self.base_model, "predict_proba"):
             raise InputError(
-                f"`base_model` must be a classifier with `predict_proba`, got {type(self.base_model).__name__}"
+                f"`base_model` must be a classifier with `predict_proba`, got "
+                f"{type(self.base_model).__name__}"
             )
 
     def _fitted(self, design: Floats, label: Ints) -> Any:
@@ -149,7 +150,8 @@ class ImportanceWeightEstimator(_Classifier):
         shares = at_position(action_dist, "action_dist", place)
         if shares.shape != (len(x), self.n_actions) or not np.allclose(shares.sum(axis=1), 1):
             raise InputError(
-                f"`action_dist` must be probabilities of shape ({len(x)}, {self.n_actions}, L), got {shares.shape}"
+                f"`action_dist` must be probabilities of shape ({len(x)}, {self.n_actions}, L), got "
+                f"{shares.shape}"
             )
         features = shares
         if self.fitting_method == "sample":
