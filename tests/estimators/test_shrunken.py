@@ -186,3 +186,23 @@ def test_an_evaluation_knows_them_by_name_and_alias():
     assert any("biases it" in reason for reason in rows["doubly-robust-switch"].verdict.reasons)
     interval = rows["doubly-robust-shrinkage"].interval
     assert interval.low < interval.value < interval.high
+
+
+def test_the_interval_of_a_shrunken_estimate_allows_for_the_bias_it_hides():
+    """SLOPE shrinks as far as chance hides the bias; an interval of chance alone would be far too short."""
+    rng, held, held_by_chance = np.random.default_rng(7), [], []
+    logging, target, mean = np.array([0.9, 0.07, 0.03]), np.array([0.1, 0.3, 0.6]), np.array([0.2, 0.4, 0.8])
+    for _ in range(120):
+        action = rng.choice(3, size=400, p=logging)
+        sample = kwis.WeightedSample(
+            context=np.zeros((400, 1)),
+            weight=(target / logging)[action],
+            reward=mean[action] + 0.3 * rng.normal(size=400),
+        )
+        estimator = kwis.ShrunkenIS("clipping", normalised=True)
+        interval = kwis.StudentInterval().interval(estimator, sample)
+        alone = kwis.StudentInterval(bias_aware=False).interval(estimator, sample)
+        held.append(float(target @ mean) in interval)
+        held_by_chance.append(float(target @ mean) in alone)
+    assert np.mean(held) >= 0.92
+    assert np.mean(held_by_chance) < np.mean(held) - 0.1

@@ -104,6 +104,11 @@ class Difference:
             return self
         return replace(self, first=self.first.held(sample.a), second=self.second.held(sample.b))
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether one of the two is biased on purpose."""
+        return traits.shrinks(self.first) or traits.shrinks(self.second)
+
     def bias_reference(self) -> Difference | None:
         """The same without what may bias either of the two."""
         first, second = traits.bias_reference(self.first), traits.bias_reference(self.second)

@@ -96,6 +96,11 @@ class DoublyRobust:
         weighting = traits.bias_reference(self.weighting)
         return None if weighting is None else replace(self, weighting=weighting)
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether its weighting is biased on purpose."""
+        return traits.shrinks(self.weighting)
+
     def with_exact(self, exact: bool | None) -> Self:
         """The same with the kernel sums of its weighting from all pairs, or not."""
         return replace(self, weighting=traits.with_exact(self.weighting, exact))

@@ -42,6 +42,7 @@ class LogSumExp:
     sentence: ClassVar[str] = (
         "soft minimum of the terms reward times weight, near their mean, which large terms hardly move"
     )
+    shrinks: ClassVar[bool] = True
     doubly_robust_aliases: ClassVar[tuple[str, ...]] = ()
 
     parameter: float | str = "slope"
@@ -70,8 +71,8 @@ class LogSumExp:
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It is biased on purpose."""
         yield careful(
-            f"{circumstances.estimate.name} shrinks large terms, which biases it; its interval allows for "
-            f"the bias only as far as the log shows it"
+            f"{circumstances.estimate.name} shrinks large terms, which biases it; its interval allows "
+            f"for as much bias as the log would not show"
         )
 
     def bias_reference(self) -> VIS:

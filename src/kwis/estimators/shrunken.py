@@ -45,7 +45,7 @@ class ShrunkenIS:
         Divide by the sum of the shrunken weights.
     """
 
-    mostly_within_rewards: ClassVar[bool] = False
+    shrinks: ClassVar[bool] = True
 
     shrinkage: str
     parameter: float | str = "slope"
@@ -92,8 +92,8 @@ class ShrunkenIS:
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It is biased on purpose."""
         yield careful(
-            f"{circumstances.estimate.name} shrinks large weights, which biases it; its interval allows for "
-            f"the bias only as far as the log shows it"
+            f"{circumstances.estimate.name} shrinks large weights, which biases it; its interval allows "
+            f"for as much bias as the log would not show"
         )
 
     def bias_reference(self) -> VIS | WIS:

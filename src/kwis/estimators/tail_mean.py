@@ -34,7 +34,7 @@ class TailMean:
     sentence: ClassVar[str] = (
         "mean of the rewards beyond a quantile, rows counted by their weights, as in wis"
     )
-    normalised: ClassVar[bool] = True
+    normalised: ClassVar[bool] = False  # the mean of a tail may well lie beyond the rewards that were seen
     normalised_over: ClassVar[str] = ALL_ROWS
 
     share: float = 0.95

@@ -21,6 +21,7 @@ same name:
   (:mod:`kwis.estimators.together`);
 - ``bias_reference()``: the same without what may bias it (local normalisers, shrunken weights), which the
   interval compares it with;
+- ``shrinks``: biased on purpose, by as much as chance hides; its interval allows for that much;
 - ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does
   not say it itself;
 - ``statistics``: what a log too large for memory is read for (``SUMS``, ``STATES``, ``PAIRS``); None if it
@@ -126,6 +127,10 @@ def family(estimator: Any) -> Any:
 
 def bias_reference(estimator: Any) -> Any:
     return _called(estimator, "bias_reference")
+
+
+def shrinks(estimator: Any) -> bool:
+    return bool(getattr(estimator, "shrinks", False))
 
 
 def with_exact(estimator: Any, exact: bool | None) -> Any:

@@ -151,7 +151,11 @@ class StudentInterval:
             return 0.0
         whole = other.estimate(sample)
         apart = (estimate.influence - whole.influence)[:, None]
-        return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
+        difference = np.array([estimate.value - whole.value])
+        if traits.shrinks(estimator):  # as much shrinkage as chance can hide: chance is no excuse for it
+            error = leave_one_out_error(apart, np.full(apart.shape, 1 / apart.shape[0]), sample.group)
+            return np.hypot(difference, error)
+        return bias_beyond_chance(difference, apart, sample.group)
 
 
 def leave_one_out_error(
