@@ -36,6 +36,7 @@ def evaluate(
     target: opt.Target,
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
@@ -74,6 +75,7 @@ def evaluate(
                 by=by,
                 estimator=estimator,
                 interval=interval,
+                statistic=statistic,
                 repair=repair,
                 level=level,
                 seed=seed,
@@ -95,6 +97,7 @@ class Stage:
     level: float
     seed: int
     interval: str | None = None
+    statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
@@ -117,6 +120,7 @@ class Stage:
                 estimators=estimators_of(opt.listed(self.estimator)),
                 interval=self.interval,
                 by=by,
+                statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,
                 rng=self.seed,

@@ -176,9 +176,19 @@ Estimator = Annotated[
         rich_help_panel=_WORK,
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
-        "doubly-robust, ..., "
+        "doubly-robust, empirical-likelihood, switch, doubly-robust-shrinkage, ..., "
         "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. "
         "Default: all that apply.",
+    ),
+]
+Statistic = Annotated[
+    str,
+    typer.Option(
+        "--statistic",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        help="What of the reward to estimate: mean, quantile:0.95, cvar:0.95 (mean of the highest 5 %), "
+        "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
 ]
 Repair = Annotated[

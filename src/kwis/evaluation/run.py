@@ -52,6 +52,7 @@ from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
+from kwis.evaluation.statistic import Statistic
 from kwis.intervals import IntervalMethod
 from kwis.intervals.names import interval_method
 from kwis.kernel.profiles import RBF
@@ -79,6 +80,7 @@ def evaluate(
     propensity_model: Any = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
+    statistic: str = "mean",
     rng: Seed | None = None,
     seed: int | None = None,
     client: Any = None,
@@ -117,6 +119,9 @@ def evaluate(
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    statistic
+        What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
+        ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
@@ -137,6 +142,8 @@ def evaluate(
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
+    wanted = Statistic.of(statistic)
+    estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
         ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     except InputError as trouble:
@@ -158,6 +165,7 @@ def evaluate(
             intervals=intervals,
             splits=splits,
             steps=steps,
+            statistic=wanted,
         ).evaluation()
 
 
@@ -189,6 +197,7 @@ class _Run:
     intervals: Intervals
     splits: tuple[Split, ...]
     steps: _Steps
+    statistic: Statistic
 
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
@@ -237,7 +246,10 @@ class _Run:
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
-            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            # How far wrong propensities move a quantile is not known.
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            if self.statistic.is_mean
+            else (),
             training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
         )
@@ -255,7 +267,7 @@ class _Run:
 
     def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
         ready, rewards = self.ready, self.ready.log.reward_names
-        logging = logging_policy(ready.logging_samples(), rewards)
+        logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
         measured = []
         subset = selection_rows(ready.log.n, ready.seed)
         for target, policy in zip(ready.targets, policies, strict=True):
