@@ -11,6 +11,7 @@ import pytest
 
 from kwis.report import page_of, render
 from kwis.report.charts import Forest, Histogram, Plot
+from kwis.result.reproduce import Reproduction
 from tests.report.checked import Checked
 from tests.report.example import CARE, CHOSEN, N, evaluation_of
 
@@ -143,8 +144,10 @@ def test_intervals_that_are_not_finite_leave_a_page():
     Checked(render(page_of(replace(evaluation, rows=rows))))
 
 
-def test_the_call_that_reproduces_it_is_python():
-    section = page_of(evaluation_of(("it's", "b"))).sections[-1]
-    code = section.blocks[-1].code
-    compile(code, "call", "exec")
-    assert """target=["it's", 'b'], level=0.95, rng=0, by=['country'])""" in code
+def test_the_calls_that_reproduce_it_are_shown():
+    evaluation = evaluation_of(("p",))
+    call = Reproduction(python="import kwis", command="kwis evaluate log.csv")
+    page = page_of(replace(evaluation, settings=replace(evaluation.settings, call=call)))
+    codes = [block.code for block in page.sections[-1].blocks]
+    assert "import kwis" in codes
+    assert "kwis evaluate log.csv" in codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kwis.cli.options import SourceChoice, listed
@@ -61,8 +61,9 @@ class LogOptions:
 
     def read(self) -> LoggedBandit:
         """The log in memory."""
+        from kwis._call import call_of
         from kwis.data.read.assemble import assemble
-        from kwis.data.read.read_log import completed, read_source
+        from kwis.data.read.read_log import completed, read_log, read_source
         from kwis.data.read.source import Roles
 
         self.files()
@@ -83,7 +84,10 @@ class LogOptions:
             categorical=listed(self.categorical, table) or (),
             missing=listed(self.missing) or (),
         )
-        return assemble(found, completed(roles, found))
+        call = call_of(
+            read_log, {"source": self.source, "query": self.query, "format": self.format, **roles.given}
+        )
+        return replace(assemble(found, completed(roles, found)), call=call)
 
     def opened(self, stream: bool | None, client: Any, progress: Any) -> LoggedBandit | ScannedLog:
         """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read
@@ -101,7 +105,7 @@ class LogOptions:
                 f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can "
                 f"be estimated"
             )
-        return found or scanned
+        return scanned if found is None else replace(found, call=scanned.call)
 
     def scanned(self, stream: bool | None) -> ScannedLog | None:
         """Parquet files to be read in batches: if that is asked for, or by itself if they have very many

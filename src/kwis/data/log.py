@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from kwis._call import Call
 from kwis._text import visible
 from kwis._validation import read_only
 from kwis.data.columns import Array, Label
@@ -67,6 +68,8 @@ class LoggedBandit:
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
         Row numbers of the source, kept by :meth:`take`.
+    call
+        The call that read it; None where it was changed since.
     """
 
     action: Ints
@@ -89,6 +92,7 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    call: Call | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -155,6 +159,7 @@ class LoggedBandit:
             group=pick(self.group),
             time=pick(self.time),
             logger=pick(self.logger),
+            call=None,
         )
 
     def without_context(self, columns: Iterable[str]) -> LoggedBandit:
@@ -182,6 +187,7 @@ class LoggedBandit:
             behaviour=read_only(distribution),
             propensity_origin=origin,
             notes=(*self.notes, note),
+            call=None,
         )
 
     def __repr__(self) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
+from typing import Any
 
+from kwis._call import call_of
 from kwis.checks import Drift
 from kwis.estimators import traits
 from kwis.evaluation.claims import family_note
@@ -13,7 +16,9 @@ from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
 from kwis.evaluation.roster import Roster
 from kwis.models.reward import PredictedRewards
+from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path, Settings
+from kwis.result.reproduce import reproduction
 
 FEW_ROWS = 30
 
@@ -115,3 +120,14 @@ def settings_of(
         repair=ready.repair,
         propensity_source=log.propensity_source,
     )
+
+
+def with_call(answer: Evaluation, function: Callable[..., Any], given: Mapping[str, Any]) -> Evaluation:
+    """The answer with the calls that make it again; ``given`` are the arguments of ``function``."""
+    settings, log = answer.settings, given["log"]
+    read = hasattr(log, "call")
+    question = call_of(function, {**given, "rng": settings.seed, **({"log": "log"} if read else {})})
+    if read:
+        question = replace(question, arguments={**question.arguments, "log": "log"})
+    call = reproduction(log.call if read else None, question, settings.version, settings.n)
+    return replace(answer, settings=replace(settings, call=call))

@@ -23,7 +23,7 @@ from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
 from kwis.errors import InputError, KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
-from kwis.evaluation.account import few_rows, notes_of, settings_of
+from kwis.evaluation.account import few_rows, notes_of, settings_of, with_call
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
@@ -125,6 +125,7 @@ def evaluate(
     progress
         Called as ``progress(done, total, what)`` at every step.
     """
+    given = locals()
     check.one_of(repair, "repair", REPAIR_MODES)
     if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
@@ -137,7 +138,7 @@ def evaluate(
             large = found if said is None else said_of(found, said)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}
-            return evaluate_large(
+            answer = evaluate_large(
                 large,
                 target,
                 estimators=estimators,
@@ -148,6 +149,7 @@ def evaluate(
                 **models,
                 **where,
             )
+            return with_call(answer, evaluate, given)
         log = found
     if said is not None:
         log = replace(log, propensity_source=said)
@@ -162,7 +164,7 @@ def evaluate(
     with engine():
         steps("checking the propensities")
         ready = ready.repaired(repair)
-        return _Run(
+        answer = _Run(
             ready=ready,
             roster=roster,
             reward_model=reward_model,
@@ -170,6 +172,7 @@ def evaluate(
             splits=splits,
             steps=steps,
         ).evaluation()
+    return with_call(answer, evaluate, given)
 
 
 @dataclass(slots=True)

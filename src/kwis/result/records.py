@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
+from kwis.result.reproduce import Reproduction
 from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
@@ -327,6 +328,8 @@ class Settings:
     selection_rows, path_rows
         Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with
         ``seed``.
+    call
+        The calls with every argument, as Python and as a command.
     """
 
     version: str
@@ -344,6 +347,7 @@ class Settings:
     repair: str = "auto"
     propensity_source: str | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
+    call: Reproduction = field(default_factory=Reproduction)
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
+from kwis._call import Call, call_of
 from kwis._text import visible
 from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit, PropensitySource
@@ -42,10 +43,13 @@ class ScannedLog:
     ----------
     roles
         Which columns are what.
+    call
+        The call of :func:`kwis.scan_log` that made it.
     """
 
     source: Source | Whole
     roles: Roles
+    call: Call | None = None
 
     @property
     def n(self) -> int | None:
@@ -58,7 +62,7 @@ class ScannedLog:
         """
         from kwis.streaming.collect import read_scanned
 
-        return read_scanned(self, client=client)
+        return replace(read_scanned(self, client=client), call=self.call)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
@@ -115,6 +119,7 @@ def scan_log(
         is known by its file and its place there. Rows of a smaller log are known by their number in the log,
         files in the order of their names.
     """
+    call = call_of(scan_log, locals())
     roles = Roles(
         action=action,
         reward=reward,
@@ -130,7 +135,7 @@ def scan_log(
         propensity_source=checked_source(propensity_source),
         key=key,
     )
-    return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles)
+    return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles, call=call)
 
 
 def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Source | Whole:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from kwis._call import call_of
 from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import assemble
@@ -89,6 +90,7 @@ def read_log(
     format
         One of csv, parquet, json, dsjson, duckdb, sqlite and obp, where the name of the file does not tell.
     """
+    call = call_of(read_log, locals())
     given = Roles(
         action=action,
         reward=reward,
@@ -105,7 +107,7 @@ def read_log(
         key=key,
     )
     found = read_source(source, query, format, allow_external)
-    return assemble(found, completed(given, found))
+    return replace(assemble(found, completed(given, found)), call=call)
 
 
 def completed(given: Roles, found: Source) -> Roles:
