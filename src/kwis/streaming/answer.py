@@ -167,7 +167,7 @@ class Run:
                 f"functions, not resampled"
             )
         elif any(traits.statistics(estimator) == STATES for estimator in self.estimators.values()):
-            reason = "standard errors by group need all rows in memory" if plan.group else "there is no context"
+            reason = "standard errors by group need all rows" if plan.group else "there is no context"
             yield f"no state-wis: {reason}"
         if refusal is not None:
             yield f"no Kernel-WIS: {refusal}"
