@@ -79,6 +79,15 @@ CASES: dict[str, Made] = {
         level=0.9,
         **QUICK,
     ),
+    "words": lambda p: kwis.evaluate(
+        kwis.read_log(p / "log.csv", reward=["reward", "it's, spent"], **ROLES),
+        "p_new",
+        unit={"it's, spent": "€"},
+        per=1000,
+        lower_is_better=["it's, spent"],
+        reward_label={"reward": "score"},
+        **QUICK,
+    ),
     "several rewards": lambda p: kwis.evaluate(
         kwis.read_log(
             p / "log.csv", reward=["reward", "it's, spent"], propensity_source="randomiser", **ROLES

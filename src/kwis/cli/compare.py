@@ -60,6 +60,11 @@ def compare(
     estimator: opt.Estimator = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
     report: opt.Report = None,
@@ -88,9 +93,15 @@ def compare(
         )
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(
-            named, target, stream=False
+        wording = opt.Wording(
+            unit=unit,
+            per=per,
+            reward_label=reward_label,
+            minimise=minimise,
+            lower_is_better=lower_is_better,
         )
+        stage = Stage(estimator=estimator, repair=repair, level=level, seed=seed, wording=wording)
+        _, answer = stage.work(named, target, stream=False)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(
                 f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}"
@@ -105,8 +116,10 @@ def compare(
 
 def _show(answer: Evaluation) -> None:
     from kwis.cli import show
+    from kwis.result.presentation import shown
 
     out = console()
+    answer = shown(answer)
     for ranking in answer.rankings:
         show.show_ranking(out, ranking, answer.settings.level)
         show.show_differences(

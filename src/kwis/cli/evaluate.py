@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
@@ -53,6 +53,11 @@ def evaluate(
     estimator: opt.Estimator = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,
     scheduler: dask.Scheduler = None,
@@ -67,7 +72,8 @@ def evaluate(
     table: opt.Table = True,
     segments: opt.Segments = opt.MOST_SEGMENTS,
     fail_below: gates.FailBelow = None,
-    using: gates.UsingOption = gates.Using.LOW,
+    fail_above: gates.FailAbove = None,
+    using: gates.UsingOption = None,
     of: gates.OfOption = gates.Of.POLICY,
     require: gates.Require = None,
 ) -> None:
@@ -95,7 +101,7 @@ def evaluate(
             query=query,
             format=format,
         )
-        gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
+        gate = gates.Gate(below=fail_below, above=fail_above, using=using, of=of, require=require)
         gate.check()
         output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
         output.check(named.files())
@@ -104,8 +110,22 @@ def evaluate(
         if scheduler is not None and stream is False:
             raise InputError("`scheduler` must go without --no-stream: its workers read the log")
         with cluster.client() as client:
+            wording = opt.Wording(
+                unit=unit,
+                per=per,
+                reward_label=reward_label,
+                minimise=minimise,
+                lower_is_better=lower_is_better,
+            )
             stage = Stage(
-                by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
+                by=by,
+                estimator=estimator,
+                repair=repair,
+                level=level,
+                seed=seed,
+                exact=exact,
+                client=client,
+                wording=wording,
             )
             found, answer = stage.work(named, target, True if scheduler is not None else stream)
         with output.files_written(answer):
@@ -124,6 +144,7 @@ class Stage:
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
+    wording: opt.Wording = field(default_factory=opt.Wording)
 
     def work(
         self, named: LogOptions, target: list[str], stream: bool | None = None
@@ -148,5 +169,6 @@ class Stage:
                 exact=self.exact,
                 client=self.client,
                 progress=told,
+                **self.wording.arguments(columns),
             )
         return found, answer

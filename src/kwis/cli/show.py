@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kwis.result.presentation import shown
 from kwis.result.records import LOGGING_POLICY
 from kwis.result.text_table import legend
 from kwis.result.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
@@ -51,6 +52,7 @@ def show_answer(console: Console, evaluation: Evaluation) -> None:
 
 def show_estimates(console: Console, evaluation: Evaluation) -> None:
     """Every policy by every estimator."""
+    evaluation = shown(evaluation)
     for reward in evaluation.rewards:
         rows = [row for row in evaluation.rows if row.reward == reward]
         changes = {

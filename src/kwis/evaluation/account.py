@@ -7,8 +7,12 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
+import numpy as np
+
 from kwis._call import call_of
 from kwis.checks import Drift
+from kwis.checks.regions import is_date, show_range
+from kwis.data.log import LoggedBandit
 from kwis.estimators import traits
 from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
@@ -119,7 +123,18 @@ def settings_of(
         context=log.context_columns,
         repair=ready.repair,
         propensity_source=log.propensity_source,
+        presentation=intervals.presentation,
+        decisions=float(log.n if log.row_weight is None else log.row_weight.sum()),
+        period=_period(log),
     )
+
+
+def _period(log: LoggedBandit) -> str | None:
+    """From when to when decisions were taken, where the log has dates."""
+    if log.time is None or not is_date(log) or np.isnan(log.time).all():
+        return None
+    first, last = show_range(float(np.nanmin(log.time)), float(np.nanmax(log.time)), True)
+    return first if first == last else f"{first} to {last}"
 
 
 def with_call(answer: Evaluation, function: Callable[..., Any], given: Mapping[str, Any]) -> Evaluation:

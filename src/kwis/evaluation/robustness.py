@@ -49,14 +49,14 @@ def robustness_of(
 
 
 def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) -> Robustness:
-    side, claim = found.change.side, found.change.claim
-    if side == 0:
+    sign, claim = found.change.sign, found.change.claim
+    if sign == 0:
         words = f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
         return Robustness(target=found.target, reward=found.reward, factor=1.0, words=words)
     assert log.propensity is not None
     mass = np.ones(log.n) if log.row_weight is None else log.row_weight
     box = Box.of(target.logged, log.propensity, log.reward[:, log.reward_number(found.reward)], mass)
-    factor = box.moved(-side * min(abs(claim.low), abs(claim.high)))
+    factor = box.moved(-sign * min(abs(claim.low), abs(claim.high)))
     words = f"holds unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
     if np.isinf(factor):
         words = "holds whatever the error in the odds of the propensities"

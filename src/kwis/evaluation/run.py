@@ -21,7 +21,7 @@ from kwis.checks import (
 )
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of, with_call
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -44,6 +44,7 @@ from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, Role, pick
 from kwis.evaluation.refit import refitted
+from kwis.evaluation.relative import with_relative
 from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
@@ -54,6 +55,7 @@ from kwis.intervals import IntervalMethod
 from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
+from kwis.result.presentation import Presentation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
 from kwis.runtime.threads import engine
@@ -75,6 +77,10 @@ def evaluate(
     propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
+    unit: str | Mapping[str, str] | None = None,
+    per: float = 1,
+    reward_label: str | Mapping[str, str] | None = None,
+    lower_is_better: bool | str | Sequence[str] = False,
     rng: Seed = 0,
     client: Any = None,
     progress: Progress | None = None,
@@ -117,6 +123,12 @@ def evaluate(
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    unit, reward_label
+        Unit of the rewards and what they are called in words and charts: text, or a mapping from rewards.
+    per
+        Over how many decisions values are shown, such as 1000; frames and JSON stay per decision.
+    lower_is_better
+        Whether less is better, as for costs and latencies: True, or the rewards that it holds for.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
@@ -136,6 +148,10 @@ def evaluate(
         found = opened(log, client, progress)
         if not isinstance(found, LoggedBandit):
             large = found if said is None else said_of(found, said)
+            if lower_is_better:
+                raise UnsupportedError(
+                    "`lower_is_better` must go with a log in memory, got one that is scanned"
+                )
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}
             answer = evaluate_large(
@@ -149,6 +165,8 @@ def evaluate(
                 **models,
                 **where,
             )
+            how = Presentation.of(answer.rewards, unit, per, reward_label, False)
+            answer = replace(answer, settings=replace(answer.settings, presentation=how))
             return with_call(answer, evaluate, given)
         log = found
     if said is not None:
@@ -159,7 +177,8 @@ def evaluate(
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
-    intervals = Intervals(method=interval, level=level, seed=ready.seed)
+    how = Presentation.of(ready.log.reward_names, unit, per, reward_label, lower_is_better)
+    intervals = Intervals(method=interval, level=level, seed=ready.seed, presentation=how)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
         steps("checking the propensities")
@@ -230,6 +249,7 @@ class _Run:
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        changes = with_relative(changes, measured, logging)
         self.steps("estimating segments")
         bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
         known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)

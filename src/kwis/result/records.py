@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
+from kwis.result.presentation import Presentation
 from kwis.result.reproduce import Reproduction
 from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
@@ -91,6 +92,11 @@ class Change:
         Whether both sides are by their recommended estimators.
     policies
         How many target policies are judged together, see :mod:`kwis.evaluation.claims`.
+    relative
+        The claim in parts of the baseline's value, see :mod:`kwis.evaluation.relative`; None where that is
+        not told apart from 0.
+    lower_is_better
+        Whether less of the reward is better.
     """
 
     target: str
@@ -103,6 +109,8 @@ class Change:
     p_value: float
     recommended: bool = False
     policies: int = 1
+    relative: Interval | None = None
+    lower_is_better: bool = False
 
     @property
     def claim(self) -> Interval:
@@ -121,6 +129,11 @@ class Change:
         """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told
         apart.
         """
+        return -self.sign if self.lower_is_better else self.sign
+
+    @property
+    def sign(self) -> int:
+        """1 where the claim is that the difference is above 0, -1 where it is below, 0 where neither."""
         return int(self.claim.low > 0) - int(self.claim.high < 0)
 
     @property
@@ -330,6 +343,10 @@ class Settings:
         ``seed``.
     call
         The calls with every argument, as Python and as a command.
+    presentation
+        How rewards are called and counted.
+    decisions, period
+        How many decisions the rows stand for, and from when to when they were taken, where the log says it.
     """
 
     version: str
@@ -348,6 +365,9 @@ class Settings:
     propensity_source: str | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
     call: Reproduction = field(default_factory=Reproduction)
+    presentation: Presentation = field(default_factory=Presentation)
+    decisions: float = 0.0
+    period: str | None = None
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

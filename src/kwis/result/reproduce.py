@@ -13,12 +13,14 @@ _OF_LOG = (
     *("action", "reward", "propensity", "propensity_source", "context", "categorical", "missing", "actions"),
     *("row_weight", "group", "time", "logger", "query", "format"),
 )
-_OF_QUESTION = ("by", "estimators", "repair", "level", "rng", "exact", "unit", "per", "reward_label")
+_OF_QUESTION = (
+    *("by", "estimators", "repair", "level", "rng", "exact"),
+    *("unit", "per", "reward_label", "lower_is_better"),
+)
 _OPTIONS = {
     **{name: f"--{name.replace('_', '-')}" for name in (*_OF_LOG, *_OF_QUESTION)},
     "estimators": "--estimator",
     "rng": "--seed",
-    "lower_is_better": "--minimise",
 }
 """From arguments of ``read_log`` and ``evaluate`` to the options of ``kwis evaluate``."""
 _SPLIT_ALWAYS = ("missing", "actions", "estimators")  # values with commas are no columns, and would be cut
@@ -109,6 +111,8 @@ def _option(name: str, code: str) -> list[str]:
         return ["--exact" if value else "--approximate"]
     if name == "lower_is_better" and value is True:
         return ["--minimise"]
+    if name in ("unit", "reward_label") and isinstance(value, dict):
+        return [word for reward, text in value.items() for word in (_OPTIONS[name], f"{reward}={text}")]
     if name not in _OPTIONS or value is None or isinstance(value, bool | dict):
         raise _NoOptionError(f"there is no option for {name}={code}")
     entries = value if isinstance(value, list | tuple) else [value]
