@@ -137,7 +137,9 @@ class Gate:
             (f"verdict on {target}", found.row.verdict.level)
             for target, found in evaluation.recommended.items()
         ]
-        return verdict_failures(verdicts, required(self.require, gated=self.below is not None or self.above is not None))
+        return verdict_failures(
+            verdicts, required(self.require, gated=self.below is not None or self.above is not None)
+        )
 
 
 def fail_on(failures: Sequence[str]) -> None:

@@ -68,8 +68,9 @@ class LoggedBandit:
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
         Row numbers of the source, kept by :meth:`take`.
-    call
-        The call that read it; None where it was changed since.
+    call, key
+        The call that read it, None where it was changed since; and the column that identifies rows, if
+        somebody named one.
     """
 
     action: Ints
@@ -93,6 +94,7 @@ class LoggedBandit:
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
     call: Call | None = None
+    key: str | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])

@@ -16,6 +16,7 @@ from kwis.checks import (
     TargetDiagnostics,
     combine,
     drift,
+    drift_with_targets,
     target_diagnostics,
     training_checks,
 )
@@ -27,6 +28,7 @@ from kwis.evaluation.account import few_rows, notes_of, settings_of, with_call
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.ids import id_column, with_ids
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import (
     Measured,
@@ -267,7 +269,9 @@ class _Run:
             rankings=rankings,
             paths=paths,
             segments=segments,
-            drift=changed[0],
+            drift=drift_with_targets(
+                changed[0], ready.log, {policy.name: policy.samples[0] for policy in policies}
+            ),
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
@@ -309,12 +313,13 @@ class _Run:
         self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
     ) -> dict[str, TargetDiagnostics]:
         log, found = self.ready.log, {}
+        ids = id_column(log)
         for target, policy in zip(self.ready.targets, policies, strict=True):
             self.steps(f"checking {target.name}")
             kernel = kernel_of(measured, target.name)
             # At an infinite bandwidth the map would be flat and show nothing.
             bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
-            found[target.name] = target_diagnostics(
+            about = target_diagnostics(
                 log,
                 target,
                 report,
@@ -323,6 +328,7 @@ class _Run:
                 kernel=RBF if kernel is None else kernel.kernel,
                 rng=self.ready.seed,
             )
+            found[target.name] = with_ids(about, log, ids)
         return found
 
     def _verdicts(

@@ -64,9 +64,7 @@ def _by_reward(given: Any, name: str, rewards: Sequence[str]) -> dict[str, str]:
         return {}
     if isinstance(given, str):
         if name == "reward_label" and len(rewards) > 1:
-            raise InputError(
-                f"`{name}` must be a mapping from rewards if there are several, got {given!r}"
-            )
+            raise InputError(f"`{name}` must be a mapping from rewards if there are several, got {given!r}")
         return dict.fromkeys(rewards, given)
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
         raise InputError(f"`{name}` must be text, or a mapping from rewards to text, got {given!r}")
@@ -111,6 +109,12 @@ def shown(evaluation: Evaluation) -> Evaluation:
             replace(one, segments=tuple(_segment(part, per) for part in one.segments))
             for one in evaluation.segments
         ),
+        sensitivity=tuple(
+            replace(
+                one, lows=tuple(end * per for end in one.lows), highs=tuple(end * per for end in one.highs)
+            )
+            for one in evaluation.sensitivity
+        ),
         drift=None
         if changed is None
         else replace(
@@ -119,6 +123,12 @@ def shown(evaluation: Evaluation) -> Evaluation:
                 replace(one, reward=one.reward * per, std_error=one.std_error * per)
                 for one in changed.periods
             ),
+            targets={
+                name: tuple(
+                    replace(one, value=one.value * per, std_error=one.std_error * per) for one in periods
+                )
+                for name, periods in changed.targets.items()
+            },
         ),
         repair=None
         if repair is None

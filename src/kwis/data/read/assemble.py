@@ -70,6 +70,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         notes=(*source.notes, *usual, *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
+        key=roles.key,
     )
 
 

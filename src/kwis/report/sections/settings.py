@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -21,11 +21,15 @@ def reproduce(evaluation: Evaluation) -> Section:
     notes = Block(
         title="Notes", points=tuple(sentence(note, names_of(evaluation)) for note in evaluation.notes)
     )
-    blocks = [Block(code=settings.call.python), *_commands(settings), Block(tables=(_table(settings),))]
+    blocks = [
+        Block(code=settings.call.python),
+        *_commands(settings),
+        Block(title="Settings", tables=(_table(settings),), folded=True),
+    ]
     if evaluation.notes:
         blocks.insert(0, notes)
     lead = "The same log, version and seed give the same numbers."
-    return Section(key="settings", title="How it was made", lead=lead, blocks=tuple(blocks))
+    return Section(key="settings", title="How it was made", short="Made by", lead=lead, blocks=tuple(blocks))
 
 
 def _commands(settings: Settings) -> Iterable[Block]:
@@ -47,13 +51,22 @@ def _table(settings: Settings) -> Table:
         ("Propensities from", settings.propensity_source or "not said"),
         *((f"Policy {name}", words) for name, words in settings.targets.items()),
         ("Estimators", _names(settings.estimators)),
-        *((f"Interval of {name}", words) for name, words in settings.intervals.items()),
-        *((f"Bandwidth for {name}", _bandwidth(value)) for name, value in settings.bandwidths.items()),
+        *_alike("Intervals", settings.intervals),
+        *_alike("Bandwidth", {name: _bandwidth(value) for name, value in settings.bandwidths.items()}),
         ("Rows for selecting bandwidths", count(settings.selection_rows)),
         ("Rows for the bandwidth path", count(settings.path_rows)),
     ]
     rows = tuple((Cell(name), Cell(words)) for name, words in lines)
     return Table(caption="Settings", columns=("Setting", "Value"), rows=rows)
+
+
+def _alike(what: str, words: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """What is the same for several stands once, with those it holds for."""
+    groups: dict[str, list[str]] = {}
+    for name, text in words.items():
+        groups.setdefault(text, []).append(name)
+    for text, names in groups.items():
+        yield (what if len(groups) == 1 else f"{what} of {_names(names)}", text)
 
 
 def _names(names: Iterable[str]) -> str:
