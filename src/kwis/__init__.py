@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
     from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
+    from kwis.result.diff import diff
+    from kwis.result.keep import load
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
     from kwis.streaming.scan import ScannedLog, scan_log
@@ -54,6 +57,9 @@ _HOMES = {
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
+    "kwis.evaluation.plan": ("plan", "Plan"),
+    "kwis.result.diff": ("diff",),
+    "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),
     "kwis.checks": ("propensity_report",),
     "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
@@ -105,6 +111,10 @@ __all__ = [
     "cross_fit",
     "evaluate",
     "Evaluation",
+    "load",
+    "diff",
+    "plan",
+    "Plan",
     "sensitivity",
     "estimate_propensities",
     "repair_propensities",

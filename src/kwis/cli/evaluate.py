@@ -70,6 +70,7 @@ def evaluate(
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
     table: opt.Table = True,
+    all_estimators: opt.AllEstimators = False,
     segments: opt.Segments = opt.MOST_SEGMENTS,
     fail_below: gates.FailBelow = None,
     fail_above: gates.FailAbove = None,
@@ -103,7 +104,14 @@ def evaluate(
         )
         gate = gates.Gate(below=fail_below, above=fail_above, using=using, of=of, require=require)
         gate.check()
-        output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
+        output = Output.of(
+            report=report,
+            json=json,
+            json_file=json_file,
+            table=table,
+            segments=segments,
+            every=all_estimators,
+        )
         output.check(named.files())
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()

@@ -71,6 +71,16 @@ Target = Annotated[
         "distribution:A,B,... settle what is meant.",
     ),
 ]
+OneTarget = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="[NAME=]COLUMN",
+        show_default=False,
+        help="The policy, in any form that kwis evaluate knows.",
+    ),
+]
 MaybeTarget = Annotated[
     list[str] | None,
     typer.Option(
@@ -287,7 +297,15 @@ Segments = Annotated[
     ),
 ]
 Table = Annotated[
-    bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--table/--no-table", help="Show a table of estimates.", rich_help_panel=_OUTPUT)
+]
+AllEstimators = Annotated[
+    bool,
+    typer.Option(
+        "--all-estimators",
+        help="Show every estimator in the table, not only the one to use and its runner-up.",
+        rich_help_panel=_OUTPUT,
+    ),
 ]
 
 

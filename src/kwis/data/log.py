@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,9 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 COPIES, SHARED = "copies", "shared"
 """``group_origin`` of a log whose groups nobody declared."""
+
+_DESCRIBED = 20
+"""Actions listed by :meth:`LoggedBandit.describe`, the commonest."""
 
 PropensitySource = Literal["randomiser", "model"]
 PROPENSITY_SOURCES: tuple[PropensitySource, ...] = ("randomiser", "model")
@@ -191,6 +195,30 @@ class LoggedBandit:
             notes=(*self.notes, note),
             call=None,
         )
+
+    def describe(self) -> str:
+        """What the log holds: rewards, actions with their shares and propensities, context, and notes."""
+        mass = np.ones(len(self)) if self.row_weight is None else self.row_weight
+        counts = np.bincount(self.action, mass, minlength=self.n_actions)
+        means = [
+            np.bincount(self.action, mass * column, minlength=self.n_actions) for column in self.reward.T
+        ]
+        lines = [repr(self), "", "  action, share, mean rewards, propensities"]
+        for code in np.argsort(-counts, kind="stable")[:_DESCRIBED]:
+            rows = self.action == code
+            values = [f"{name} {total[code] / counts[code]:.4g}" if counts[code] else f"{name} -"
+                      for name, total in zip(self.reward_names, means, strict=True)]  # fmt: skip
+            chances = ""
+            if self.propensity is not None and rows.any():
+                chances = f", {self.propensity[rows].min():.3g} to {self.propensity[rows].max():.3g}"
+            share = counts[code] / counts.sum()
+            lines.append(f"  {self.action_names[code]}, {share:.1%}, {', '.join(values)}{chances}")
+        if self.n_actions > _DESCRIBED:
+            lines.append(f"  and {self.n_actions - _DESCRIBED:,} more actions")
+        return visible("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.describe())}</pre>"
 
     def __repr__(self) -> str:
         known = (

@@ -19,6 +19,7 @@ from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
 from kwis.evaluation.roster import Roster
+from kwis.evaluation.sketch import sketch_of
 from kwis.models.reward import PredictedRewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path, Settings
@@ -126,6 +127,7 @@ def settings_of(
         presentation=intervals.presentation,
         decisions=float(log.n if log.row_weight is None else log.row_weight.sum()),
         period=_period(log),
+        sketch=sketch_of(log),
     )
 
 

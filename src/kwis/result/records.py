@@ -5,11 +5,12 @@ Each becomes plain JSON in one place, :mod:`kwis.result.output`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
+from kwis.errors import InputError
 from kwis.result.presentation import Presentation
 from kwis.result.reproduce import Reproduction
 from kwis.results import Estimate, Interval, Verdict
@@ -39,6 +40,7 @@ __all__ = [
     "Segment",
     "Segments",
     "Sensitivity",
+    "SensitivityAnalysis",
     "Settings",
     "Verdict",
 ]
@@ -322,6 +324,35 @@ class Sensitivity:
         return visible("\n".join([self.words, *lines]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SensitivityAnalysis:
+    """What :func:`kwis.sensitivity` returns: one result per target and reward.
+
+    For one release it can still be unpacked and indexed as the tuple that it was; use ``results`` or ``of``.
+    """
+
+    results: tuple[Sensitivity, ...]
+
+    def of(self, target: str | None = None, reward: str | None = None) -> Sensitivity:
+        """The result for a target and a reward, the first of each unless named."""
+        for one in self.results:
+            if target in (None, one.target) and reward in (None, one.reward):
+                return one
+        raise InputError(f"`target` and `reward` must be among the results, got {target!r} and {reward!r}")
+
+    def __iter__(self) -> Iterator[Sensitivity]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> Sensitivity:
+        return self.results[place]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(repr(one) for one in self.results)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
     """Everything that reproduces an evaluation.
@@ -347,6 +378,8 @@ class Settings:
         How rewards are called and counted.
     decisions, period
         How many decisions the rows stand for, and from when to when they were taken, where the log says it.
+    sketch
+        Numbers that tell how many rows another log shares, see :mod:`kwis.result.diff`.
     """
 
     version: str
@@ -368,6 +401,7 @@ class Settings:
     presentation: Presentation = field(default_factory=Presentation)
     decisions: float = 0.0
     period: str | None = None
+    sketch: tuple[int, ...] = ()
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

@@ -76,7 +76,7 @@ def _figure(evaluation: Evaluation, path: Path, decimals: int) -> Figure:
     ends = (number(lines[0][1], decimals), number(lines[-1][1], decimals))
     between = tuple(tick for tick in ticks if 0.08 < tick[0] < 0.92)
     chart = Plot(
-        title=f"Estimate of {path.target} along the bandwidth",
+        title=f"Estimate of {path.target} along the bandwidth, {path.reward}",
         description=f"From {ends[0]} at State-WIS to {ends[1]} at WIS; chosen: {_name(path.chosen)}.",
         x=Scale(-_END_GAP, 1 + _END_GAP),
         y=linear((*path.lows.tolist(), *path.highs.tolist(), *path.values.tolist())),
