@@ -36,7 +36,8 @@ def gain(table) -> tuple[float, float]:
 def test_the_rows_planned_tell_the_difference_as_often_as_promised():
     log = kwis.read_log(frame(2000, 0), context=[])
     found = kwis.plan(log, "p_new", difference=0.06, power=0.8, **QUICK)  # the true difference
-    assert 1000 < found.rows < 4000
+    # Weights are 0.4 and 1.6, so that a row moves the difference by 0.6 times its noise of 1.
+    assert found.rows == pytest.approx(((1.96 + 0.8416) * 0.6 / 0.06) ** 2, rel=0.1)
     told = [abs(one) > 1.96 * error for one, error in (gain(frame(int(found.rows), s)) for s in range(400))]
     assert abs(np.mean(told) - 0.8) < 3 * np.sqrt(0.8 * 0.2 / 400) + 0.03  # and the error of the plan itself
 
@@ -63,7 +64,8 @@ def test_a_plan_scales_as_it_should_and_says_so():
     assert small.rows == pytest.approx(4 * large.rows)
     assert kwis.plan(log, "p_new", difference=small.detectable, **QUICK).rows == pytest.approx(800)
     other = kwis.plan(log, "p_new", difference=0.05, logging="p_log", **QUICK)
-    assert other.rows < small.rows
+    # Both actions move the difference alike: (1 / 0.7 + 1 / 0.3) / (1 / 0.5 + 1 / 0.5) of the variance.
+    assert other.rows / small.rows == pytest.approx(25 / 21, rel=0.03)
     assert "logged by p_log" in repr(other)
 
 

@@ -53,18 +53,24 @@ def chart_of(
     check.one_of(kind, "kind", KINDS)
     policy = check.one_of(target or evaluation.targets[0], "target", evaluation.targets)
     outcome = check.one_of(reward or evaluation.rewards[0], "reward", evaluation.rewards)
-    starts, ends = {
-        "forest": (f"Value of each policy, {outcome}", ""),
-        "weights": (f"Distribution of the weights of {policy}", ""),
-        "segments": (f"{policy} minus logging policy by ", f", {outcome}"),
-        "path": (f"Estimate of {policy} along the bandwidth", f", {outcome}"),
-        "propensity": ("Reliability of the propensities", ""),
+    titles = {
+        "forest": [(f"Value of each policy, {outcome}", "")],
+        "weights": [(f"Distribution of the weights of {policy}", "")],
+        "segments": [(f"{policy} minus logging policy by ", f", {outcome}")],
+        "path": [(f"Estimate of {policy} along the bandwidth", f", {outcome}")],
+        # Without the probability of every action there is no calibration to show.
+        "propensity": [("Reliability of the propensities", ""), (f"Mean weight of {policy} by region", "")],
     }[kind]
-    for section in page_of(evaluation).sections:
-        for block in section.blocks:
-            for shown in block.figures:
-                if shown.chart.title.startswith(starts) and shown.chart.title.endswith(ends):
-                    return shown.chart
+    figures = [
+        shown
+        for section in page_of(evaluation).sections
+        for block in section.blocks
+        for shown in block.figures
+    ]
+    for start, end in titles:
+        for shown in figures:
+            if shown.chart.title.startswith(start) and shown.chart.title.endswith(end):
+                return shown.chart
     needs = {"segments": "; give `by` to kwis.evaluate", "path": "; it needs a kernel estimator"}
     raise UnsupportedError(f"this evaluation has no chart of kind {kind!r}{needs.get(kind, '')}")
 
