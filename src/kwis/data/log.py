@@ -13,11 +13,11 @@ import numpy as np
 
 from kwis._call import Call
 from kwis._text import visible
-from kwis._validation import read_only
 from kwis.data.columns import Array, Label
 from kwis.data.encode import Encoding
 from kwis.data.table import Table
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import ArrayLike, Floats, Ints
 
 COPIES, SHARED = "copies", "shared"
@@ -150,15 +150,15 @@ class LoggedBandit:
         picked = np.arange(len(self))[np.asarray(rows)]
 
         def pick(array: Array | None) -> Array | None:
-            return None if array is None else read_only(array[picked])
+            return None if array is None else kept(array[picked])
 
         return replace(
             self,
-            action=read_only(self.action[picked]),
-            reward=read_only(self.reward[picked]),
+            action=kept(self.action[picked]),
+            reward=kept(self.reward[picked]),
             encoding=self.encoding.take(picked),
             table=self.table.take(picked),
-            rows=read_only(self.rows[picked]),
+            rows=kept(self.rows[picked]),
             propensity=pick(self.propensity),
             behaviour=pick(self.behaviour),
             row_weight=pick(self.row_weight),
@@ -189,8 +189,8 @@ class LoggedBandit:
         logged = distribution[np.arange(len(self)), self.action]
         return replace(
             self,
-            propensity=read_only(logged),
-            behaviour=read_only(distribution),
+            propensity=kept(logged),
+            behaviour=kept(distribution),
             propensity_origin=origin,
             notes=(*self.notes, note),
             call=None,

@@ -17,13 +17,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.neighbourhood import LocalSums
 from kwis.estimators.precision import precise_enough, usual_size, without_noise
 from kwis.estimators.ratio import Parts, Rule, leverage
 from kwis.estimators.sampled import Sampling
 from kwis.results import Estimate, Precision
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample, balanced, effective_size, safe_ratio
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats
@@ -132,7 +132,7 @@ def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
             influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
         influence += drawn
         influence -= influence.mean()
-    influence = read_only(influence)
+    influence = kept(influence)
     return Estimate(
         name=rule.name,
         value=float(np.ldexp(value, scale)),

@@ -12,7 +12,8 @@ are read, so that no more than two copies are held.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kwis.data.log import LoggedBandit
@@ -26,10 +27,13 @@ from kwis.data.table import Table, stacked
 from kwis.errors import InputError
 from kwis.large.estimate import runner_of
 from kwis.large.runner import Progress, Runner, Threads
+from kwis.runtime.arrays import kept
 from kwis.streaming.scan import ScannedLog, Whole
 from kwis.streaming.source import ArrowData, Batch, ParquetFiles, Source
 
 COLLECTED_ROWS = 1_000_000
+STRETCH_ROWS = 1 << 20
+PARTS_AT_ONCE = 8
 COLLECTED_CELLS = 40_000_000  # rows times columns: 320 MB of numbers
 
 
@@ -113,13 +117,37 @@ def _named(roles: Roles) -> Iterable[str]:
 
 
 def _table(source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:
-    if not parts:
+    stretches: list[Table] = []
+    small: list[Table] = []
+    for piece in _read_in_waves(source, parts, names, runner):
+        small.append(piece)
+        if sum(one.n for one in small) >= STRETCH_ROWS:
+            stretches.append(_stretch(small))
+            small = []
+    if small:
+        stretches.append(_stretch(small) if stretches else stacked(small, piece=True))
+    if not stretches:
         raise InputError("`source` must have rows, got none")
-    handles = runner.each(_pieces, [(source.read, part, names) for part in parts], "reading the log")
-    pieces = [piece for handle in handles for piece in runner.fetch(handle)]
-    if not pieces:
-        raise InputError("`source` must have rows, got none")
-    return stacked(pieces)
+    return stacked(stretches)
+
+
+def _read_in_waves(
+    source: Source, parts: Sequence[Any], names: Sequence[str], runner: Runner
+) -> Iterator[Table]:
+    """Pieces of the log in order; no more than a wave of parts is held at once."""
+    for start in range(0, len(parts), PARTS_AT_ONCE):
+        wave = [(source.read, part, names) for part in parts[start : start + PARTS_AT_ONCE]]
+        for handle in runner.each(_pieces, wave, "reading the log"):
+            yield from runner.fetch(handle)
+
+
+def _stretch(pieces: Sequence[Table]) -> Table:
+    """Consecutive pieces as one that waits outside memory."""
+    whole = stacked(pieces, piece=True)
+    columns = {
+        name: replace(column, values=kept(column.values, least=0)) for name, column in whole.columns.items()
+    }
+    return replace(whole, columns=columns)
 
 
 def _pieces(read: Callable[..., Iterable[Batch]], part: Any, names: Sequence[str]) -> list[Table]:

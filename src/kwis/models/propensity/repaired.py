@@ -9,7 +9,6 @@ from typing import get_args
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -21,6 +20,7 @@ from kwis.models.propensity.repair import TERMS, RepairModel, described, known_t
 from kwis.models.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
 from kwis.models.propensity.shrunk import Mask
 from kwis.models.propensity.tame import between, tame_share, useful_share
+from kwis.runtime.arrays import kept
 from kwis.runtime.threads import each_block, engine
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints, Seed
@@ -275,10 +275,10 @@ def _result(
         reliability_before=reliability(log, given) if whole else None,
         reliability_after=reliability(log, made) if whole else None,
         note=found.note,
-        distribution=read_only(made) if whole else None,
-        logged=read_only(after),
-        folds=read_only(labels),
-        refits=read_only(refits),
+        distribution=kept(made) if whole else None,
+        logged=kept(after),
+        folds=kept(labels),
+        refits=kept(refits),
     )
 
 
