@@ -11,7 +11,7 @@ import kwis
 
 ROOT = Path(kwis.__file__).parent
 TIERS = (
-    ("errors", "typing", "_validation", "_text"),
+    ("errors", "typing", "_validation", "_text", "_call"),
     ("stats", "runtime"),
     ("results",),
     ("data",),

@@ -11,7 +11,7 @@ import inspect
 import keyword
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,11 @@ _MAKERS = {
     "ChosenColumn": "chosen",
     "DistributionColumns": "distribution",
     "TrainedElsewhere": "trained_elsewhere",
+    "Always": "always",
+    "Uniform": "uniform",
+    "EpsilonGreedy": "epsilon_greedy",
+    "Mix": "mix",
+    "Joined": "joined",
 }
 """Public functions that make records whose classes are not public."""
 _LEFT_OUT = frozenset(("progress", "client"))  # they change no number
@@ -124,8 +129,7 @@ class Writer:
         if not dataclasses.is_dataclass(value) or not type(value).__module__.startswith("kwis."):
             return None
         if kind in _MAKERS:
-            (only,) = (getattr(value, entry.name) for entry in dataclasses.fields(value))
-            return f"kwis.{_MAKERS[kind]}({self.code(only, 'target')})"
+            return f"kwis.{_MAKERS[kind]}({', '.join(self._made_of(value))})"
         if kind not in kwis.__all__ or getattr(kwis, kind) is not type(value):
             return None
         parts = [
@@ -134,6 +138,15 @@ class Writer:
             if entry.init and not _is_field_default(getattr(value, entry.name), entry)
         ]
         return f"kwis.{kind}({', '.join(parts)})"
+
+    def _made_of(self, value: Any) -> Iterator[str]:
+        """Arguments of the function that makes a record: without their names but for those with a default."""
+        for entry in dataclasses.fields(value):
+            own = getattr(value, entry.name)
+            if entry.default is dataclasses.MISSING and entry.name not in ("key",):
+                yield self.code(own, "target")
+            elif own is not None:
+                yield f"{entry.name}={self.code(own, entry.name)}"
 
     def _variable(self, value: Any, role: str) -> str:
         own = getattr(value, "__name__", "")

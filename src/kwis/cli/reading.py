@@ -13,6 +13,8 @@ from kwis.cli import options as opt
 from kwis.cli.options import listed
 from kwis.errors import InputError, KwisError
 
+_ROWS_AT_ONCE = 1_000_000
+
 if TYPE_CHECKING:
     from kwis.data.columns import Label
     from kwis.data.log import LoggedBandit
@@ -108,7 +110,7 @@ class LogOptions:
 
     def opened(self, client: Any, progress: Any) -> LoggedBandit:
         """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
-        scanned = self._scanned()
+        scanned = self._scanned(client)
         if scanned is None:
             return self.read()
         from kwis.data.read.collect import collected
@@ -116,8 +118,8 @@ class LogOptions:
         with _readable(self.source):
             return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
-    def _scanned(self) -> ScannedLog | None:
-        """Parquet files to be read in batches; None: the log is of another kind."""
+    def _scanned(self, client: Any) -> ScannedLog | None:
+        """Parquet files to be read in batches, many rows or by workers; None: DuckDB reads the log at once."""
         if self.query is not None or not self._is_parquet(self.files()):
             return None
         from kwis.data.read.batches import ParquetFiles
@@ -125,7 +127,7 @@ class LogOptions:
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles):
+        if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
             return None
         names = source.types
         actions = _labels(listed(self.actions), names.get(self.action or "action"))
