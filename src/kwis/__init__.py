@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kwis.checks import propensity_report
     from kwis.data.log import LoggedBandit
     from kwis.data.read.read_log import read_log
+    from kwis.data.read.scan import ScannedLog, scan_log
     from kwis.data.sample_log import sample_log
     from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
@@ -56,16 +57,16 @@ if TYPE_CHECKING:
         bandwidth_from_lambda,
     )
     from kwis.models.crossfit import cross_fit
-    from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
+    from kwis.models.propensity import check_propensities as check_propensities
+    from kwis.models.propensity import estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
-    from kwis.streaming.scan import ScannedLog, scan_log
 
 _HOMES = {
     "kwis.data.read.read_log": ("read_log",),
-    "kwis.streaming.scan": ("scan_log", "ScannedLog"),
+    "kwis.data.read.scan": ("scan_log", "ScannedLog"),
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
@@ -118,6 +119,7 @@ _HOMES = {
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }
+"""Where each name is defined; ``check_propensities`` is deprecated, and so not among ``__all__``."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -137,7 +139,6 @@ __all__ = [
     "estimate_propensities",
     "repair_propensities",
     "propensity_report",
-    "check_propensities",
     "WeightedSample",
     "standardise",
     "Scaling",

@@ -3,6 +3,7 @@ with its reasons.
 """
 
 from kwis.checks.balance import balance
+from kwis.checks.diagnostics import target_diagnostics
 from kwis.checks.drift import drift
 from kwis.checks.findings import (
     Balance,
@@ -19,7 +20,6 @@ from kwis.checks.local_map import local_mean_weight
 from kwis.checks.pareto import pareto_k
 from kwis.checks.propensity import propensity_report
 from kwis.checks.regions import Region, regions_of
-from kwis.checks.target import target_diagnostics
 from kwis.checks.training import TrainingCheck, training_check, training_checks
 from kwis.checks.verdict import combine, verdict
 from kwis.checks.weight import weight_diagnostics

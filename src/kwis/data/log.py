@@ -4,7 +4,8 @@ starts from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,6 +68,8 @@ class LoggedBandit:
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
         Row numbers of the source, kept by :meth:`take`.
+    files
+        Paths and numbers of rows of the files that the log was read from, where it is known.
     """
 
     action: Ints
@@ -89,6 +92,7 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    files: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -184,6 +188,10 @@ class LoggedBandit:
             notes=(*self.notes, note),
         )
 
+    def placed(self, sentence: str) -> str:
+        """A sentence that names a row of the log, with the file that the row is in."""
+        return in_files(sentence, self.files)
+
     def __repr__(self) -> str:
         known = (
             f"{self.propensity_origin}, "
@@ -214,3 +222,17 @@ class LoggedBandit:
     def _means(self) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)
+
+
+def in_files(sentence: str, files: Sequence[tuple[str, int]]) -> str:
+    """A sentence that names a row of several files one after the other, with its file and its row there."""
+
+    def place(match: re.Match[str]) -> str:
+        row = int(match[1])
+        for path, rows in files:
+            if row < rows:
+                return f"at row {row} of {path!r}"
+            row -= rows
+        return match[0]
+
+    return re.sub(r"\bat row (\d+)(?! of ')", place, sentence)

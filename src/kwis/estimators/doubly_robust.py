@@ -12,7 +12,7 @@ from kwis.estimators.direct import DirectMethod
 from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
-from kwis.models.reward.sample import with_predictions
+from kwis.models.reward.predicted import with_predictions
 from kwis.results import Estimate, Verdict
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample

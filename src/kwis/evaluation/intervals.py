@@ -20,7 +20,7 @@ from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval
-from kwis.intervals.protocol import InfluenceMethod, ResamplingMethod, TestMethod, description
+from kwis.intervals.method import InfluenceMethod, ResamplingMethod, TestMethod, description
 from kwis.intervals.square_and_add import square_and_add
 from kwis.intervals.student import model_error
 from kwis.results import Estimate, Interval

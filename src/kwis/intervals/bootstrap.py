@@ -92,12 +92,6 @@ class Bootstrap:
         """Whether values on resamples are all it needs, so that estimates can have them in common."""
         return self.method != "studentised" and not self.reselect and self.block is None
 
-    @property
-    def streamed_replicates(self) -> int | None:
-        """Resamples of a log too large for memory, of which only percentiles are to be had."""
-        plain = self.method == "percentile" and not self.reselect and self.block is None
-        return self.replicates if plain else None
-
     def _block_of(self, sample: Any) -> int:
         """Length of the runs."""
         if self.block is None:

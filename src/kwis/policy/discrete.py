@@ -124,7 +124,7 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         )
     return WeightedSample(
         context=log.context,
-        weight=_ratios(target.logged, log.propensity),
+        weight=importance_weights(target.logged, log.propensity),
         reward=log.reward[:, log.reward_number(reward)],
         categorical=log.categorical,
         group=log.group,
@@ -132,7 +132,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     )
 
 
-def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
+def importance_weights(evaluated: Floats, propensity: Floats) -> Floats:
+    """What a target makes of the logged actions more likely, or less; the one place that divides by
+    propensities.
+    """
     with np.errstate(over="ignore"):
         weight = evaluated / propensity
     if np.isinf(weight).any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis import estimators as core
-from kwis.compat.obp.arrays import Given, at_position, count
+from kwis.compat.obp.inputs import Given, at_position, count
 from kwis.compat.obp.shared import ValueEstimator
 from kwis.errors import InputError, UnsupportedError
 from kwis.models.fitting import fitting

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis import estimators as core
-from kwis.compat.obp.arrays import Given, number
+from kwis.compat.obp.inputs import Given, number
 from kwis.compat.obp.shared import Clipped, ValueEstimator
 from kwis.data.scaling import standardise
 from kwis.errors import UnsupportedError

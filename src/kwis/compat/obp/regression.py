@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.arrays import Given, codes
+from kwis.compat.obp.inputs import Given, codes
 from kwis.errors import InputError
 from kwis.models.fitting import fitting
 from kwis.stats.folds import make_folds

@@ -9,10 +9,10 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis import estimators as core
-from kwis.compat.obp.arrays import Given
+from kwis.compat.obp.inputs import Given
 from kwis.compat.obp.shared import Clipped
 from kwis.errors import InputError
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.arrays import Given, WrongTypeError, count, number, yes_or_no
+from kwis.compat.obp.inputs import Given, WrongTypeError, count, number, yes_or_no
 from kwis.errors import InputError
 from kwis.intervals import Bootstrap
 from kwis.intervals.draws import count_chunks
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 

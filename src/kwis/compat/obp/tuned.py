@@ -10,7 +10,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis import estimators as core
-from kwis.compat.obp.arrays import WrongTypeError, number, yes_or_no
+from kwis.compat.obp.inputs import WrongTypeError, number, yes_or_no
 from kwis.compat.obp.shared import ValueEstimator
 from kwis.errors import InputError
 from kwis.estimators import tuning

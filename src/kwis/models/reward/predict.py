@@ -23,7 +23,7 @@ from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
 from kwis.models.reward.models import MODEL_ROWS, Candidate, Lesson, Tried, default_models
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.policy.discrete import TargetPolicy
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -81,7 +81,7 @@ class PredictedRewards:
                 f"`target` must have a probability for every action for predicted rewards, got that of the "
                 f"logged one for {target.name}"
             )
-        value = np.einsum("ik,ik->i", target.distribution, self.expected)
+        value = kept(np.einsum("ik,ik->i", target.distribution, self.expected))
         return PredictedSample(sample, predicted=self.logged, predicted_value=value)
 
 

@@ -1,0 +1,167 @@
+"""The door for logs that stay where they are until they are evaluated, and may be larger than memory."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from kwis._text import visible
+from kwis.data.columns import Label
+from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.read.assemble import checked_source
+from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
+from kwis.data.read.dask_frame import DaskFrame
+from kwis.data.read.databases import database_kind
+from kwis.data.read.files import files_of, format_of
+from kwis.data.read.source import PropensityColumns, Roles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """What is read at once and not in batches: frames, CSV, JSON lines, dsjson, results of queries."""
+
+    given: Any
+    query: str | None = None
+    format: str | None = None
+    allow_external: bool = False
+
+    @property
+    def is_path(self) -> bool:
+        return isinstance(self.given, str | os.PathLike)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ScannedLog:
+    """A log that stays where it is until it is evaluated.
+
+    Attributes
+    ----------
+    roles
+        Which columns are what.
+    """
+
+    source: Batches | Whole
+    roles: Roles
+
+    @property
+    def n(self) -> int | None:
+        """Number of rows, where that can be known without reading them."""
+        return None if isinstance(self.source, Whole) else self.source.rows
+
+    def read(self, client: Any = None) -> LoggedBandit:
+        """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read
+        files and partitions.
+        """
+        from kwis.data.read.collect import collected
+
+        return collected(self, client=client)
+
+    def __repr__(self) -> str:
+        if isinstance(self.source, Whole):
+            return (
+                f"ScannedLog: decisions in "
+                f"{self.source.given if self.source.is_path else type(self.source.given).__name__}"
+            )
+        rows = "an unknown number of" if self.n is None else f"{self.n:,}"
+        files = f" in {len(self.source.footers)} files" if isinstance(self.source, ParquetFiles) else ""
+        return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
+
+
+def scan_log(
+    source: Any,
+    *,
+    action: str | None = None,
+    reward: str | Sequence[str] | None = None,
+    propensity: PropensityColumns | None = None,
+    propensity_source: PropensitySource | None = None,
+    context: str | Sequence[str] | None = None,
+    row_weight: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    logger: str | None = None,
+    actions: Sequence[Label] | None = None,
+    categorical: str | Sequence[str] = (),
+    missing: str | Sequence[str] = (),
+    key: str | None = None,
+    query: str | None = None,
+    allow_external: bool = False,
+    format: str | None = None,  # noqa: A002 - the word users look for
+) -> ScannedLog:
+    """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
+    memory.
+
+    The answer is that of :func:`kwis.read_log`, to the last digit. Rows are read batch by batch, and the
+    columns of a large log wait in temporary files (where ``TMPDIR`` says) for what is under way.
+
+    Parameters
+    ----------
+    source
+        Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow
+        tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
+        workers of the ``client`` it is evaluated with.
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions,
+    categorical, missing, query
+        As for :func:`kwis.read_log`.
+    allow_external, format
+        As for :func:`kwis.read_log`.
+    key
+        Column that identifies a row; it is no context.
+    """
+    roles = Roles(
+        action=action,
+        reward=reward,
+        propensity=propensity,
+        context=context,
+        row_weight=row_weight,
+        group=group,
+        time=time,
+        logger=logger,
+        actions=actions,
+        categorical=categorical,
+        missing=missing,
+        propensity_source=checked_source(propensity_source),
+        key=key,
+    )
+    return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles)
+
+
+def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Batches | Whole:
+    """Where rows come from: in batches where that is possible."""
+    if hasattr(source, "to_delayed") and query is None:
+        return DaskFrame(source)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        plain = (
+            query is None
+            and kind in (None, "parquet")
+            and database_kind(path) is None
+            and find_spec("pyarrow") is not None
+        )
+        return (
+            ParquetFiles.of(path)
+            if plain and all(format_of(file) == "parquet" for file in files_of(path))
+            else Whole(path, query, kind, external)
+        )
+    if (
+        query is None
+        and kind is None
+        and isinstance(source, list | tuple)
+        and all(isinstance(one, str | os.PathLike) for one in source)
+    ):
+        return ParquetFiles.of(source)
+    if query is None and kind is None and _is_batches(source):
+        return ArrowData.of(source)
+    return Whole(source, query, kind, external)
+
+
+def _is_batches(source: Any) -> bool:
+    """Whether something is Arrow data, or a list or iterator that should be."""
+    if isinstance(source, Mapping | sqlite3.Connection) or type(source).__name__ == "DuckDBPyConnection":
+        return False
+    if type(source).__module__.partition(".")[0] == "pyarrow":
+        return True
+    return isinstance(source, list | tuple) or hasattr(source, "__next__")
