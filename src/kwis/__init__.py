@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from kwis.models.propensity import estimate_propensities, repair_propensities
     from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
+    from kwis.policy.joined import joined
+    from kwis.policy.simple import always, epsilon_greedy, mix, uniform
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
 
@@ -70,6 +72,8 @@ _HOMES = {
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.policy.simple": ("always", "uniform", "epsilon_greedy", "mix"),
+    "kwis.policy.joined": ("joined",),
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
@@ -132,6 +136,11 @@ __all__ = [
     "chosen",
     "distribution",
     "trained_elsewhere",
+    "always",
+    "uniform",
+    "epsilon_greedy",
+    "mix",
+    "joined",
     "cross_fit",
     "evaluate",
     "Evaluation",

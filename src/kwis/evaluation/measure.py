@@ -100,7 +100,8 @@ def logging_policy(
     name = "mean of the log" if estimator == _MEAN else f"{estimator.name} of the log"
     found = []
     for sample, reward in zip(log_sample, rewards, strict=True):
-        estimate = replace(estimator.estimate(sample), name=name)
+        # WIS applies its weights up to a power of two; here every weight is 1.
+        estimate = replace(estimator.estimate(sample), name=name, mean_weight=1.0)
         found.append(
             Measured(
                 target=LOGGING_POLICY,

@@ -28,8 +28,10 @@ try:
     print(len(kwis.read_log(sys.argv[1], **options)))
 except kwis.KwisError as refusal:
     print(refusal)
-unit = 1 if sys.platform == "darwin" else 1024
-print(unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+if sys.platform == "linux":  # where the peak of getrusage starts with that of whoever started the process
+    print(next(1024 * int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line))
+else:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
