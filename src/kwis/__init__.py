@@ -17,17 +17,35 @@ if TYPE_CHECKING:
     from kwis.data.sample_log import sample_log
     from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
-    from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+    from kwis.estimators import (
+        VIS,
+        WIS,
+        ControlVariate,
+        DirectMethod,
+        DoublyRobust,
+        EmpiricalLikelihood,
+        KernelWIS,
+        LogSumExp,
+        Quantile,
+        ShrunkenIS,
+        StateWIS,
+        TailMean,
+        TruncatedVIS,
+    )
     from kwis.evaluation import Evaluation
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import (
+        BettingSequence,
         Bootstrap,
+        ClopperPearson,
         EmpiricalBernstein,
         InfluenceInterval,
         LogarithmicSmoothing,
         StudentInterval,
         difference,
+        efron_stein_bound,
+        reward_distribution,
     )
     from kwis.kernel.profiles import (
         RBF,
@@ -41,8 +59,10 @@ if TYPE_CHECKING:
     from kwis.models.crossfit import cross_fit
     from kwis.models.propensity import check_propensities as check_propensities
     from kwis.models.propensity import estimate_propensities, repair_propensities
-    from kwis.models.reward import PredictedSample, predict_rewards
+    from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
+    from kwis.policy.joined import joined
+    from kwis.policy.simple import always, epsilon_greedy, mix, uniform
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
 
@@ -52,6 +72,8 @@ _HOMES = {
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.policy.simple": ("always", "uniform", "epsilon_greedy", "mix"),
+    "kwis.policy.joined": ("joined",),
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
@@ -66,10 +88,16 @@ _HOMES = {
         "WIS",
         "StateWIS",
         "KernelWIS",
+        "EmpiricalLikelihood",
+        "ControlVariate",
+        "ShrunkenIS",
+        "LogSumExp",
+        "Quantile",
+        "TailMean",
         "DirectMethod",
         "DoublyRobust",
     ),
-    "kwis.models.reward": ("PredictedSample", "predict_rewards"),
+    "kwis.models.reward": ("PredictedSample", "predict_rewards", "mrdr_weights"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": (
         "Bootstrap",
@@ -77,6 +105,10 @@ _HOMES = {
         "StudentInterval",
         "EmpiricalBernstein",
         "LogarithmicSmoothing",
+        "BettingSequence",
+        "ClopperPearson",
+        "efron_stein_bound",
+        "reward_distribution",
         "difference",
     ),
     "kwis.kernel.profiles": (
@@ -104,6 +136,11 @@ __all__ = [
     "chosen",
     "distribution",
     "trained_elsewhere",
+    "always",
+    "uniform",
+    "epsilon_greedy",
+    "mix",
+    "joined",
     "cross_fit",
     "evaluate",
     "Evaluation",
@@ -119,10 +156,17 @@ __all__ = [
     "WIS",
     "StateWIS",
     "KernelWIS",
+    "EmpiricalLikelihood",
+    "ControlVariate",
+    "ShrunkenIS",
+    "LogSumExp",
+    "Quantile",
+    "TailMean",
     "DirectMethod",
     "DoublyRobust",
     "PredictedSample",
     "predict_rewards",
+    "mrdr_weights",
     "kernel_mean",
     "make_folds",
     "cv_score",
@@ -133,6 +177,10 @@ __all__ = [
     "StudentInterval",
     "EmpiricalBernstein",
     "LogarithmicSmoothing",
+    "BettingSequence",
+    "ClopperPearson",
+    "efron_stein_bound",
+    "reward_distribution",
     "difference",
     "Kernel",
     "RBF",

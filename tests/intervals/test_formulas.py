@@ -277,8 +277,8 @@ class TestRefusals:
         assert repr(interval).endswith("level=0.95, influence)")
 
 
-def test_a_difference_is_without_bandwidth_if_either_side_has_one():
+def test_a_difference_has_a_reference_if_either_side_may_be_biased():
     local, plain = kwis.KernelWIS(0.5, normalised=True), kwis.WIS()
-    assert Difference(plain, plain).without_bandwidth() is None
-    assert Difference(local, plain).without_bandwidth() == Difference(plain, plain)
-    assert Difference(plain, local).without_bandwidth() == Difference(plain, plain)
+    assert Difference(plain, plain).bias_reference() is None
+    assert Difference(local, plain).bias_reference() == Difference(plain, plain)
+    assert Difference(plain, local).bias_reference() == Difference(plain, plain)

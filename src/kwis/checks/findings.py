@@ -131,7 +131,7 @@ class MeanTest:
                 f"power {self.mean:.2f}"
             ),
         }[self.kind]
-        return f"{self.region}: {what}, 95 % {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
+        return f"{self.region}: {what}, 95% {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

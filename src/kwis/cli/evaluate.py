@@ -12,7 +12,8 @@ from kwis.cli.estimators import estimators_of
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
-from kwis.cli.reading import LogOptions, targets_of
+from kwis.cli.reading import LogOptions, takes_log
+from kwis.cli.targets import targets_of, try_names
 from kwis.cli.terminal import clear_errors
 
 if TYPE_CHECKING:
@@ -29,27 +30,15 @@ EXAMPLES = (
 )
 
 
+@takes_log()
 def evaluate(
-    log: opt.Log,
+    named: LogOptions,
     target: opt.Target,
-    action: opt.Action = None,
-    reward: opt.Reward = None,
-    propensity: opt.Propensity = None,
-    propensity_source: opt.PropensityFrom = None,
-    estimate_propensity: opt.NoPropensity = False,
-    context: opt.Context = None,
-    categorical: opt.Categorical = None,
-    missing: opt.Missing = None,
-    actions: opt.Actions = None,
-    row_weight: opt.RowWeight = None,
-    group: opt.Group = None,
-    time: opt.Time = None,
-    logger: opt.Logger = None,
-    query: opt.Query = None,
-    format: opt.Format = None,  # noqa: A002 - the name of the option
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
+    interval: opt.Interval = None,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,  # noqa: ARG001 - every log is read the same way now
@@ -75,24 +64,6 @@ def evaluate(
     propensity need not be named.
     """
     with clear_errors(), time_limit(limit):
-        named = LogOptions(
-            source=log,
-            action=action,
-            reward=reward,
-            propensity=propensity,
-            propensity_source=propensity_source,
-            estimate_propensity=estimate_propensity,
-            context=context,
-            categorical=categorical,
-            missing=missing,
-            actions=actions,
-            row_weight=row_weight,
-            group=group,
-            time=time,
-            logger=logger,
-            query=query,
-            format=format,
-        )
         gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
         gate.check()
         output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
@@ -101,11 +72,19 @@ def evaluate(
         cluster.check()
         with cluster.client() as client:
             stage = Stage(
-                by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
+                by=by,
+                estimator=estimator,
+                interval=interval,
+                statistic=statistic,
+                repair=repair,
+                level=level,
+                seed=seed,
+                exact=exact,
+                client=client,
             )
             found, answer = stage.work(named, target)
         with output.files_written(answer):
-            output.print(found, answer, log)
+            output.print(found, answer, named.source)
             gate.enforce(answer)
 
 
@@ -117,6 +96,8 @@ class Stage:
     repair: opt.RepairChoice
     level: float
     seed: int
+    interval: str | None = None
+    statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
@@ -127,15 +108,19 @@ class Stage:
 
         checked(self.level)
         with progress(f"reading {named.source}") as told:
-            from kwis.evaluation.run import evaluate as run
-
             found = named.opened(self.client, told)
             columns = found.table
+            targets, by = targets_of(target, columns), opt.listed(self.by, columns) or ()
+            try_names(found, targets, by)
+            from kwis.evaluation.run import evaluate as run
+
             answer = run(
                 found,
-                targets_of(target, columns),
+                targets,
                 estimators=estimators_of(opt.listed(self.estimator)),
-                by=opt.listed(self.by, columns) or (),
+                interval=self.interval,
+                by=by,
+                statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,
                 rng=self.seed,

@@ -60,12 +60,13 @@ Target = Annotated[
     typer.Option(
         "--target",
         "-t",
-        metavar="[NAME=]COLUMN",
+        metavar="[NAME=]POLICY",
         show_default=False,
         help="A policy to evaluate: a column with its probability of the logged action, or with the action "
         "it takes, or the prefix of "
         "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and "
-        "distribution:A,B,... settle what is meant.",
+        "distribution:A,B,... settle what is meant; always:ACTION and uniform need no column; FILE:COLUMN is "
+        "joined by --key.",
     ),
 ]
 MaybeTarget = Annotated[
@@ -73,7 +74,7 @@ MaybeTarget = Annotated[
     typer.Option(
         "--target",
         "-t",
-        metavar="[NAME=]COLUMN",
+        metavar="[NAME=]POLICY",
         show_default=False,
         help="A policy whose weights are tested too. Repeat for several.",
     ),
@@ -84,8 +85,8 @@ Propensity = Annotated[
     str | None,
     _column(
         "--propensity",
-        "The logger's probability of the action taken, or the prefix of one column per action. Default: "
-        "propensity.",
+        "The logger's probability of the action taken, or the prefix of one column per action; or a number, "
+        "0.5, or one for each action, A=0.9,B=0.1. Default: propensity.",
     ),
 ]
 PropensityFrom = Annotated[
@@ -119,6 +120,12 @@ Missing = Annotated[
     list[str] | None,
     _columns("--missing", "Values that stand for a gap in the context, such as unknown or -999."),
 ]
+DropMissing = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing", rich_help_panel=_COLUMNS, help="Leave out rows without a reward, and say how many."
+    ),
+]
 Actions = Annotated[
     list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")
 ]
@@ -128,6 +135,7 @@ RowWeight = Annotated[
 Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]
 Time = Annotated[str | None, _column("--time", "Date or number by which to look for drift.")]
 Logger = Annotated[str | None, _column("--logger", "Which logging policy acted, where there were several.")]
+Key = Annotated[str | None, _column("--key", "Identifies a row; policies in other files are joined by it.")]
 Query = Annotated[
     str | None,
     typer.Option(
@@ -144,6 +152,10 @@ Format = Annotated[
         metavar="NAME",
         help="csv, parquet, json, dsjson, duckdb or sqlite, if the name does not tell.",
     ),
+]
+SkipBadLines = Annotated[
+    bool,
+    typer.Option("--skip-bad-lines", help="Leave out lines that are no JSON, and say how many."),
 ]
 By = Annotated[
     list[str] | None,
@@ -164,9 +176,19 @@ Estimator = Annotated[
         rich_help_panel=_WORK,
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
-        "doubly-robust, ..., "
+        "doubly-robust, empirical-likelihood, switch, doubly-robust-shrinkage, ..., "
         "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. "
         "Default: all that apply.",
+    ),
+]
+Statistic = Annotated[
+    str,
+    typer.Option(
+        "--statistic",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        help="What of the reward to estimate: mean, quantile:0.95, cvar:0.95 (mean of the highest 5 %), "
+        "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
 ]
 Repair = Annotated[
@@ -192,6 +214,16 @@ Exact = Annotated[
         rich_help_panel=_WORK,
         show_default=False,
         help="Kernel-WIS from all pairs of rows, or from sampled neighbours. Default: by the number of rows.",
+    ),
+]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--interval",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        show_default=False,
+        help="student, bootstrap, influence, empirical-bernstein or logarithmic-smoothing. Default: student.",
     ),
 ]
 Level = Annotated[

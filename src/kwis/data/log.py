@@ -66,8 +66,10 @@ class LoggedBandit:
         Sentences on what was done to the source, to be shown beside any result.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
-    rows
-        Row numbers of the source, kept by :meth:`take`.
+    rows, source_rows
+        Row numbers of the source, kept by :meth:`take`, and how many rows the source has; None if not known.
+    key
+        Raw column that identifies a row, if somebody named one.
     files
         Paths and numbers of rows of the files that the log was read from, where it is known.
     """
@@ -92,6 +94,8 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    source_rows: int | None = None
+    key: str | None = None
     files: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
@@ -208,7 +212,7 @@ class LoggedBandit:
         rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]
         lines = [
             f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
-            f"  reward      {', '.join(rewards)}",
+            f"  reward      {', '.join(rewards) or 'none'}",
             f"  propensity  {'not logged' if self.propensity is None else known}",
             (
                 f"  context     "
@@ -220,6 +224,8 @@ class LoggedBandit:
         return visible("\n".join(lines))
 
     def _means(self) -> Floats:
+        if not self.reward_names:
+            return np.empty(0)
         with np.errstate(over="ignore"):
             return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)
 

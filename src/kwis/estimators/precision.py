@@ -15,8 +15,8 @@ TOLERANCE = 0.015
 """Of the standard error: the error of an approximation that needs no more neighbours."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
-LONGEST = 100_000_000_000
-"""Pairs that are never exceeded, a few minutes' worth: only logs of over three million rows have more."""
+LONGEST = 50_000_000_000
+"""Pairs that are never exceeded, a few minutes' worth: only logs of over two million rows have more."""
 _FEWEST, _PER_ROOT = (
     1_000,
     5,

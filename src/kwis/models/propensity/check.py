@@ -261,7 +261,7 @@ def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
             error = 0.5 / (10**digits * values[0])
             sentence = (
                 f"propensities are rounded to {digits} digits, so that weights can be off by up to "
-                f"{error:.0%}"
+                f"{100 * error:.2g}%"
             )
             return Finding(kind="rounded", serious=error > 0.05, sentence=sentence)
     return None
