@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         TruncatedVIS,
     )
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import (
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.policy.joined import joined
     from kwis.policy.simple import always, epsilon_greedy, mix, uniform
+    from kwis.result.diff import diff
+    from kwis.result.keep import load
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
 
@@ -77,6 +80,9 @@ _HOMES = {
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
+    "kwis.evaluation.plan": ("plan", "Plan"),
+    "kwis.result.diff": ("diff",),
+    "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),
     "kwis.checks": ("propensity_report",),
     "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
@@ -144,6 +150,10 @@ __all__ = [
     "cross_fit",
     "evaluate",
     "Evaluation",
+    "load",
+    "diff",
+    "plan",
+    "Plan",
     "sensitivity",
     "estimate_propensities",
     "repair_propensities",

@@ -4,7 +4,7 @@ with its reasons.
 
 from kwis.checks.balance import balance
 from kwis.checks.diagnostics import target_diagnostics
-from kwis.checks.drift import drift
+from kwis.checks.drift import drift, drift_with_targets
 from kwis.checks.findings import (
     Balance,
     Drift,
@@ -43,6 +43,7 @@ __all__ = [
     "balance",
     "combine",
     "drift",
+    "drift_with_targets",
     "local_mean_weight",
     "pareto_k",
     "propensity_report",

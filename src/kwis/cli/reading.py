@@ -69,8 +69,9 @@ class LogOptions:
 
     def read(self, *, rewards: bool = True) -> LoggedBandit:
         """The log in memory; without ``rewards``, only those that were named."""
+        from kwis._call import call_of
         from kwis.data.read.assemble import assemble
-        from kwis.data.read.read_log import completed, read_source
+        from kwis.data.read.read_log import completed, read_log, read_source
         from kwis.data.read.source import Roles
 
         self.files()
@@ -79,7 +80,8 @@ class LogOptions:
         roles = Roles(**self._roles(found.table), actions=self._actions(found))
         if not rewards and self.reward is None:
             roles = replace(roles, reward=False)
-        return assemble(found, completed(roles, found))
+        call = call_of(read_log, {"source": self.source, **self._reading().given, **roles.given})
+        return replace(assemble(found, completed(roles, found)), call=call)
 
     def _roles(self, names: Container[str]) -> dict[str, Any]:
         """Roles of columns, but for the actions, as :class:`kwis.data.read.source.Roles` has them."""
@@ -112,7 +114,7 @@ class LogOptions:
         from kwis.data.read.collect import collected
 
         with _readable(self.source):
-            return collected(scanned, client=client, progress=progress)
+            return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
     def _scanned(self) -> ScannedLog | None:
         """Parquet files to be read in batches; None: the log is of another kind."""
