@@ -31,8 +31,12 @@ TIERS = (
 RANK = {name: rank for rank, tier in enumerate(TIERS) for name in tier}
 OUTSIDE = {"__init__", "__main__"}
 """The package itself and the command are doors."""
-EXCEPTIONS = {("result/evaluation.py", "kwis.report")}
-"""``Evaluation.to_html`` calls the report, which is drawn from an evaluation."""
+EXCEPTIONS = {
+    ("result/evaluation.py", "kwis.report"),
+    ("result/evaluation.py", "kwis.report.notebook"),
+    ("result/evaluation.py", "kwis.report.plots"),
+}
+"""An ``Evaluation`` draws itself, as a page, in a notebook and as plots, when it is asked to."""
 NAMED_AFTER_COMMANDS_AND_SECTIONS = ("cli", "report/sections")
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -24,7 +26,8 @@ from tests.mutation.mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("estimators", "intervals")
-PATIENCE = 240  # seconds; the tests take less than a minute, and a mutant that makes them hang is noticed
+PATIENCE = 5  # times the processor time of the tests without a mutant: beyond, one makes them hang
+WAIT = 3_600  # seconds, however busy the machine is
 COPIED = ("src", "tests", "paper", "pyproject.toml")
 TESTS = {
     "estimators": ["tests/estimators", "tests/intervals", "tests/evaluation/test_sharing.py"],
@@ -35,7 +38,9 @@ LEFT_OUT = ("cluster", "threads")  # they start processes and threads of their o
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether the tests noticed a mutant: "killed", "survived" or "timeout", and after how many seconds."""
+    """Whether the tests noticed a mutant: "killed", "survived" or "hung", and after how many seconds of the
+    processor.
+    """
 
     mutant: Mutant
     end: str
@@ -68,23 +73,27 @@ def main() -> None:
         for name in COPIED:
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, Path(folder, name))
-        _refuse_failing(mutants, Path(folder))
+        allowed = PATIENCE * _seconds_without(mutants, Path(folder))
         for mutant in mutants:
             if _key(mutant) not in known:
                 with options.out.open("a") as file:
-                    print(_run(mutant, Path(folder)).line(), file=file)
+                    print(_run(mutant, Path(folder), allowed).line(), file=file)
     ends = Counter(_known(options.out)[_key(mutant)] for mutant in mutants)
-    noticed = ends["killed"] + ends["timeout"]
+    noticed = ends["killed"] + ends["hung"]
     print(f"{noticed} of {len(mutants)} mutants noticed ({noticed / len(mutants):.1%}): {dict(ends)}")
 
 
-def _refuse_failing(mutants: list[Mutant], tree: Path) -> None:
-    """Stop if tests fail without any change: every mutant would count as noticed."""
+def _seconds_without(mutants: list[Mutant], tree: Path) -> float:
+    """Processor time of the tests without a mutant; if they fail, every mutant would count as noticed."""
+    longest = 0.0
     for folder in {mutant.path.parent.name for mutant in mutants}:
         path = next(mutant.path for mutant in mutants if mutant.path.parent.name == folder)
         unchanged = Mutant(path, 0, 0, "", "", path.read_text(encoding="utf-8"))
-        if _run(unchanged, tree).end != "survived":
+        outcome = _run(unchanged, tree, WAIT)
+        if outcome.end != "survived":
             raise SystemExit(f"the tests of {folder} fail without a mutant")
+        longest = max(longest, outcome.seconds)
+    return longest
 
 
 def _drawn(count: int, seed: int, only: str) -> list[Mutant]:
@@ -121,20 +130,27 @@ def _preload() -> None:
     import scipy.stats  # noqa: F401
 
 
-def _run(mutant: Mutant, tree: Path) -> Outcome:
-    """Run the tests against a mutant in a fork, in the copied tree."""
+def _run(mutant: Mutant, tree: Path, allowed: float) -> Outcome:
+    """Run the tests against a mutant in a fork, in the copied tree, for so many seconds of the processor."""
     path = tree / mutant.path.relative_to(ROOT)
     original = path.read_text()
     path.write_text(mutant.source)
-    start = time.monotonic()
+    before = _processor_time()
     try:
         child = os.fork()
         if child == 0:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(allowed), math.ceil(allowed) + 5))
             _test(mutant, tree)
-        end = _ending(child, start + PATIENCE)
+        end = _ending(child)
     finally:
         path.write_text(original)
-    return Outcome(mutant, end, time.monotonic() - start)
+    return Outcome(mutant, end, _processor_time() - before)
+
+
+def _processor_time() -> float:
+    """Of all forks that have ended; unlike the clock it does not depend on what else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _test(mutant: Mutant, tree: Path) -> None:
@@ -161,15 +177,18 @@ def _test(mutant: Mutant, tree: Path) -> None:
         os._exit(int(code))
 
 
-def _ending(child: int, deadline: float) -> str:
+def _ending(child: int) -> str:
+    """How a fork ended; "undecided" if it still waits after an hour, which says nothing about the tests."""
+    deadline = time.monotonic() + WAIT
     while time.monotonic() < deadline:
         finished, status = os.waitpid(child, os.WNOHANG)
         if finished:
-            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+            code = os.waitstatus_to_exitcode(status)
+            return "survived" if code == 0 else "hung" if code == -signal.SIGXCPU else "killed"
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return "timeout"
+    return "undecided"
 
 
 if __name__ == "__main__":

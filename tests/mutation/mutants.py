@@ -82,6 +82,8 @@ def _looked_at(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_for_type_checkers(node: ast.AST) -> bool:
+    if isinstance(node, ast.FunctionDef) and ast.unparse(node.body[-1]) == "...":  # of a protocol
+        return True
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     if isinstance(node, ast.Assign):  # Floats = NDArray[...] | None: a name of a type
