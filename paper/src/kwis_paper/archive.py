@@ -175,7 +175,7 @@ def read(folder: Path) -> Results:
         bandwidths.setdefault(row["kind"], {})[facts[int(row["cell"])].key] = _chosen(row)
     keys = [one.key for one in facts]
     return Results(
-        design=Design(**manifest["design"]),
+        design=Design(**({"training": "once"} | manifest["design"])),  # before there was a choice
         cells={one.key: one for one in facts},
         outcomes=outcomes,
         bandwidths=bandwidths,

@@ -160,7 +160,8 @@ def run(
     counts = (
         f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
     )
-    print(f"{counts}; {summary.seconds:.1f} s; {store}")
+    elsewhere = f", {summary.elsewhere:,} left to another run" if summary.elsewhere else ""
+    print(f"{counts}{elsewhere}; {summary.seconds:.1f} s; {store}")
     if summary.failed:
         say(f"error: {summary.failed} experiments failed; kwis paper status --store {store} says why")
         raise typer.Exit(GATE_FAILED)

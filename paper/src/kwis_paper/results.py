@@ -163,13 +163,16 @@ class Results:
         return list(dict.fromkeys(facts.dataset for facts in self.cells.values() if facts.setting == setting))
 
     def shared_seconds(self) -> dict[str, float]:
-        """By dataset, how long bandwidths and estimates of the paper's experiments took, with shared
-        bandwidths and no bootstrap.
+        """By dataset, how long training, bandwidths and estimates of the paper's experiments took, with
+        shared bandwidths and no bootstrap.
         """
         published = {(facts.dataset, facts.setting) for facts in self.cells.values() if facts.published}
         spent: dict[str, float] = {}
         for timing in self.timings:
-            if timing.stage in ("bandwidths", "estimates") and (timing.dataset, timing.setting) in published:
+            if (
+                timing.stage in ("training", "bandwidths", "estimates")
+                and (timing.dataset, timing.setting) in published
+            ):
                 spent[timing.dataset] = spent.get(timing.dataset, 0.0) + timing.seconds
         return spent
 
