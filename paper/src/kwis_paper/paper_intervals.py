@@ -9,6 +9,7 @@ reproduce the published coverage, whose level is not in the paper, and nowhere i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -16,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from kwis.typing import Floats
 
 ESTIMATORS = ("wis", "kernel-wis")
-METHODS = ("fixed-percentile", "fixed-bca")
+METHODS: tuple[Literal["fixed-percentile", "fixed-bca"], ...] = ("fixed-percentile", "fixed-bca")
 REPLICATES = 200
 
 

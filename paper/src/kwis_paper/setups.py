@@ -11,13 +11,15 @@ Tried on the way and left: Adam (it does no better), an intercept (worse), numer
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from kwis_paper.ascent import Setup
+from kwis_paper.ascent import Objective, Setup
 from kwis_paper.datasets import load
 from kwis_paper.estimates import ratio_of
 from kwis_paper.grid import dataset_cells
@@ -33,6 +35,19 @@ TRIED = (
     *(Setup(step=step, objective="plain") for step in (0.01, 0.03, 0.1, 0.3, 1.0)),
     *(Setup(batch=rows, step=step) for rows in (8, 128) for step in (0.01, 0.1)),
     *(Setup(batch=0, step=step) for step in (0.1, 1.0)),
+)
+
+
+_COLUMNS = (
+    "dataset",
+    "batch",
+    "step",
+    "objective",
+    "indicators",
+    "misplaced",
+    "experiments",
+    "matched",
+    "rows",
 )
 
 
@@ -96,4 +111,51 @@ def trial(dataset: str, setup: Setup) -> Trial:
         experiments=len(cells),
         matched=sum(matched),
         rows=len(paper),
+    )
+
+
+def write_trials(found: Iterable[Trial], path: Path) -> None:
+    """Write trials as CSV, one line each, as they come."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for one in found:
+            setup = one.setup
+            writer.writerow(
+                [
+                    one.dataset,
+                    setup.batch,
+                    f"{setup.step:g}",
+                    setup.objective,
+                    setup.indicators,
+                    one.misplaced,
+                    one.experiments,
+                    one.matched,
+                    one.rows,
+                ]
+            )
+            stream.flush()
+
+
+def read_trials(path: Path) -> list[Trial]:
+    """Trials that :func:`write_trials` wrote."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [_trial_of(row) for row in csv.DictReader(stream)]
+
+
+def _trial_of(row: dict[str, str]) -> Trial:
+    objective: Objective = "log" if row["objective"] == "log" else "plain"
+    setup = Setup(
+        batch=int(row["batch"]),
+        step=float(row["step"]),
+        objective=objective,
+        indicators=row["indicators"] == "True",
+    )
+    return Trial(
+        dataset=row["dataset"],
+        setup=setup,
+        misplaced=int(row["misplaced"]),
+        experiments=int(row["experiments"]),
+        matched=int(row["matched"]),
+        rows=int(row["rows"]),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kwis_paper.ascent import EPOCHS, SETUPS
 from kwis_paper.results import Results, Truth
-from kwis_paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reward_note
+from kwis_paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reading_of, reward_note
 from kwis_paper.tables.record import MISSING, Entry, Line, Table, difference, number, spread, text, whole
 from kwis_paper.training import CLASSIFIER_EPOCHS, CLASSIFIER_STEP, VALIDATION_SHARE
 
@@ -47,10 +47,11 @@ TRUTH_WORDS = {
 }
 
 
-def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
-    """The table of one setting under one truth."""
+def bucket_table(results: Results, setting: str, truth: Truth, part: str = "") -> Table:
+    """The table of one setting under one truth; ``part`` names results of another design."""
     rows = buckets(results, setting, truth)
     title, label = _TITLES[setting]
+    title += f" ({reading_of(results.design)})" if setting == "continuous" else ""
     caption = (
         f"{title}: mean absolute error ± standard deviation over experiments, {TRUTH_WORDS[truth]}. Bold: "
         f"the better of WIS and "
@@ -58,7 +59,7 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
         "the same experiments."
     )
     return Table(
-        key=f"{setting}-{truth}",
+        key=f"{setting}-{truth}{f'-{part}' if part else ''}",
         title=f"{title}, {truth} truth",
         caption=caption,
         columns=tuple(name for _, name in _COLUMNS),
