@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kwis_paper.agreement import checks
-from kwis_paper.coverage_fit import HALF, fits
+from kwis_paper.coverage_fit import HALF, fits, scoring_fit
 from kwis_paper.paper_intervals import ESTIMATORS
 from kwis_paper.results import Covered, Results, Spanned
 from kwis_paper.simulate import Design
@@ -49,6 +49,18 @@ def test_another_test_share_takes_part_and_coverage_is_scored_at_the_best() -> N
     assert check.of == fits(both)[0].rows
     assert "a test share of 0.5" in check.name
     assert {check.short for check in checks(far)} >= {"Coverage, oracle, trained"}
+
+
+def test_a_reading_without_all_rows_is_shown_and_not_scored_at() -> None:
+    far, near = _with_intervals((0, 0, 0, 0)), _with_intervals((5, 6, 6, 7), share=0.5)
+    kept = {key: facts for key, facts in near.cells.items() if facts.dataset == "yeast"}
+    both = replace(far, others={HALF: replace(near, cells=kept)})
+    assert fits(both)[0].results.design.test_share == 0.5
+    used = scoring_fit(both)
+    assert used is not None
+    assert used.results.design.test_share == 0.25
+    bold = [line for line in coverage_fit_table(both).lines if line.entries[0].bold]
+    assert [line.entries[2].words for line in bold] == ["0.25"]
 
 
 def test_without_such_intervals_nothing_is_scored() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis_paper import published
-from kwis_paper.coverage_fit import WITHIN, Fit, Scored, fits
+from kwis_paper.coverage_fit import WITHIN, Fit, Scored, scoring_fit
 from kwis_paper.grid import cells
 from kwis_paper.overall import ESTIMATORS, PLAIN, PUBLISHED_COLUMN, OverallRow, overall_rows
 from kwis_paper.results import Results
@@ -216,11 +216,11 @@ def _continuous(results: Results) -> list[Check]:
 
 
 def _coverage(results: Results, setting: str) -> list[Check]:
-    ranked = fits(results)
-    if not ranked:
+    fit = scoring_fit(results)
+    if fit is None:
         return []
-    rows = [one for one in ranked[0].scored(setting) if one.row.bucket.dataset != UNMATCHABLE]
-    return [_covered(setting, kind, rows, ranked[0]) for kind in ("Gibbs", "trained")]
+    rows = [one for one in fit.scored(setting) if one.row.bucket.dataset != UNMATCHABLE]
+    return [_covered(setting, kind, rows, fit) for kind in ("Gibbs", "trained")]
 
 
 def _covered(setting: str, kind: str, rows: Sequence[Scored], fit: Fit) -> Check:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kwis_paper.paper_intervals import METHODS
 from kwis_paper.results import IntervalKind, Results
 from kwis_paper.store import LEVELS
-from kwis_paper.summaries import CoverageRow, coverage_rows
+from kwis_paper.summaries import COVERAGE_TABLES, CoverageRow, coverage_rows
 
 HALF = "half"
 """Name of the results with half of the rows as test rows."""
 WITHIN = 0.1
 _ASIDE = "arrhythmia"
+_SETTINGS = tuple(COVERAGE_TABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +29,9 @@ class Fit:
     results: Results
     method: IntervalKind
     level: float
-    gap: float
-    rows: int
+    gap: float = math.nan
+    agreeing: int = 0
+    rows: int = 0
 
     @property
     def words(self) -> str:
@@ -73,16 +75,31 @@ class Scored:
 
 def fits(results: Results) -> list[Fit]:
     """All readings that have rows, the best first."""
-    found = [fit for fit in _readings(results) if fit.rows]
-    return sorted(found, key=lambda fit: fit.gap)
+    return sorted(_readings(results), key=lambda fit: fit.gap)
+
+
+def scoring_fit(results: Results) -> Fit | None:
+    """The best reading among those whose every row was run: what coverage is scored at."""
+    wanted = {
+        (facts.dataset, facts.setting) for facts in results.cells.values() if facts.setting in _SETTINGS
+    }
+    for fit in fits(results):
+        if wanted <= {(facts.dataset, facts.setting) for facts in fit.results.cells.values()}:
+            return fit
+    return None
 
 
 def _readings(results: Results) -> Iterator[Fit]:
     half = results.others.get(HALF)
-    for part in (results, *([half] if half is not None else [])):
+    parts = (results, *([half] if half is not None else []))
+    # Readings are compared on the same rows.
+    common = set.intersection(*(set(part.datasets("oracle")) for part in parts))
+    for part in parts:
         for method in METHODS:
             for level in LEVELS:
-                blank = Fit(results=part, method=method, level=level, gap=math.nan, rows=0)
-                rows = blank.gibbs()
-                gap = sum(one.gap for one in rows) / len(rows) if rows else math.nan
-                yield Fit(results=part, method=method, level=level, gap=gap, rows=len(rows))
+                blank = Fit(results=part, method=method, level=level)
+                rows = [one for one in blank.gibbs() if one.row.bucket.dataset in common]
+                if rows:
+                    gap = sum(one.gap for one in rows) / len(rows)
+                    agreeing = sum(one.agrees for one in rows)
+                    yield replace(blank, gap=gap, agreeing=agreeing, rows=len(rows))

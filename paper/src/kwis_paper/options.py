@@ -58,7 +58,7 @@ def design_of(**given: str | float | None) -> Design | None:
             raise InputError(f"`{name}` must be {' or '.join(known)}, got {wanted[name]!r}")
     share = wanted.get("test_share", 0.25)
     if not 0 < float(share) < 1:
-        raise InputError(f"`test_share` must be between 0 and 1, got {share}")
+        raise InputError(f"`test-share` must be between 0 and 1, got {share}")
     return Design(**wanted) if wanted else None  # type: ignore[arg-type]
 
 
