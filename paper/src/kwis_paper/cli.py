@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
-from kwis_paper.options import design_of, kind_of, parts_of, task_of
+from kwis_paper.options import design_of, formats_of, kind_of, parts_of, task_of
 
 if TYPE_CHECKING:
     from kwis_paper.results import Results
@@ -235,16 +235,14 @@ def tables(
 ) -> None:
     """Write every table, each number beside the published one, as CSV, Markdown and LaTeX."""
     with clear_errors():
-        from kwis import InputError
+        from kwis_paper.beyond.summary import past_the_paper
         from kwis_paper.beyond.tables import further_tables
         from kwis_paper.tables import WRITERS, all_tables, write_all
 
-        formats = [name.strip() for name in format.split(",") if name.strip()]
-        unknown = [name for name in formats if name not in WRITERS]
-        if unknown or not formats:
-            raise InputError(f"`format` must be among {', '.join(WRITERS)}, got {format!r}")
+        formats = formats_of(format, tuple(WRITERS))
         results = _results(source)
-        written = write_all([*all_tables(results), *further_tables(results)], out, formats)
+        made = [*all_tables(results), *further_tables(past_the_paper(results))]
+        written = write_all(made, out, formats)
     print(f"{len(written)} files in {out}")
 
 
@@ -254,15 +252,26 @@ def figures(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path(
         "paper-figures"
     ),
+    format: Annotated[  # noqa: A002 - the name of the option
+        str,
+        typer.Option(
+            "--format",
+            metavar="svg,pdf,png",
+            help="Formats, separated by commas; pdf and png need Chromium or Chrome on the PATH.",
+        ),
+    ] = "svg",
 ) -> None:
-    """Write every figure as SVG, drawn from stored results only."""
+    """Write every figure as SVG, PDF or PNG, drawn from stored results only."""
     with clear_errors():
         from kwis_paper.beyond.figures import further_figures
+        from kwis_paper.beyond.summary import past_the_paper
         from kwis_paper.figures import all_figures, write_all
+        from kwis_paper.figures.browser import FORMATS
 
+        formats = formats_of(format, ("svg", *FORMATS))
         results = _results(source)
-        made = [*all_figures(results), *further_figures(results)]
-        written = write_all(made, out)
+        made = [*all_figures(results), *further_figures(past_the_paper(results))]
+        written = write_all(made, out, formats)
     for figure in made:
         if not figure.panels:
             say(

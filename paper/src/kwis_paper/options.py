@@ -62,6 +62,16 @@ def design_of(**given: str | float | None) -> Design | None:
     return Design(**wanted) if wanted else None  # type: ignore[arg-type]
 
 
+def formats_of(names: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Formats that were named, separated by commas."""
+    from kwis import InputError
+
+    wanted = _split([names])
+    if not wanted or any(name not in known for name in wanted):
+        raise InputError(f"`format` must be among {', '.join(known)}, got {names!r}")
+    return wanted
+
+
 def kind_of(name: str | None) -> str | None:
     """Kind of bandwidth that ``warm`` and ``plain`` stand for."""
     from kwis import InputError

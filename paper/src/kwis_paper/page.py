@@ -112,9 +112,14 @@ def _header(results: Results, made: Sequence[Check]) -> Markup:
         element("h1", _headline(made)),
         element("p", f"The paper: {PAPER}.", class_="support minor"),
         element("p", _scope(results), class_="support"),
-        *(element("p", note, class_="support minor") for note in notes_of(["arrhythmia"])),
+        *(element("p", note, class_="support minor") for note in notes_of(_ran(results))),
         element("nav", *(element("a", title, href=f"#{key}") for key, title in links), aria_label="Sections"),
     )
+
+
+def _ran(results: Results) -> list[str]:
+    """Datasets that have results."""
+    return list(dict.fromkeys(facts.dataset for facts in results.cells.values()))
 
 
 def _headline(made: Sequence[Check]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kwis_paper.agreement import OTHER_READING
+from kwis_paper.catalogue import SPECS
 from kwis_paper.results import TRUTHS, Results
-from kwis_paper.summaries import COVERAGE_TABLES
+from kwis_paper.summaries import COVERAGE_TABLES, notes_of
 from kwis_paper.tables.agreement import agreement_table
 from kwis_paper.tables.assumptions import assumption_table
 from kwis_paper.tables.bandwidths import bandwidth_table
@@ -41,7 +42,7 @@ def all_tables(results: Results) -> list[Table]:
         name: [table for truth in TRUTHS for table in coverage_tables(results, name, truth)]
         for name in COVERAGE_TABLES
     }
-    return [
+    made = [
         dataset_table(results),
         *(overall_table(results, truth) for truth in TRUTHS),
         percentile_table(results),
@@ -62,6 +63,19 @@ def all_tables(results: Results) -> list[Table]:
         agreement_table(results),
         timing_table(results),
     ]
+    return (
+        [_without_notes(table, left_unsaid) for table in made] if (left_unsaid := _unsaid(results)) else made
+    )
+
+
+def _unsaid(results: Results) -> tuple[str, ...]:
+    """Notes on datasets that were not run."""
+    ran = {facts.dataset for facts in results.cells.values()}
+    return tuple(note for name in SPECS if name not in ran for note in notes_of([name]))
+
+
+def _without_notes(table: Table, unsaid: tuple[str, ...]) -> Table:
+    return replace(table, notes=tuple(note for note in table.notes if note not in unsaid))
 
 
 def _other_reading(results: Results) -> list[Table]:
