@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -112,8 +112,8 @@ class TargetPolicy:
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""
-        whole = None if self.distribution is None else read_only(self.distribution[rows])
-        return replace(self, logged=read_only(self.logged[rows]), distribution=whole)
+        whole = None if self.distribution is None else kept(self.distribution[rows])
+        return replace(self, logged=kept(self.logged[rows]), distribution=whole)
 
 
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
@@ -124,7 +124,7 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         )
     return WeightedSample(
         context=log.context,
-        weight=_ratios(target.logged, log.propensity),
+        weight=importance_weights(target.logged, log.propensity),
         reward=log.reward[:, log.reward_number(reward)],
         categorical=log.categorical,
         group=log.group,
@@ -132,7 +132,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     )
 
 
-def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
+def importance_weights(evaluated: Floats, propensity: Floats) -> Floats:
+    """What a target makes of the logged actions more likely, or less; the one place that divides by
+    propensities.
+    """
     with np.errstate(over="ignore"):
         weight = evaluated / propensity
     if np.isinf(weight).any():
@@ -140,7 +143,7 @@ def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
         raise InputError(
             f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}"
         )
-    return weight
+    return kept(weight)
 
 
 def from_probability(
@@ -153,15 +156,13 @@ def from_probability(
         whole = np.empty((len(log), 2))
         whole[np.arange(len(log)), log.action] = values
         whole[np.arange(len(log)), 1 - log.action] = 1 - values
-        whole = read_only(whole)
+        whole = kept(whole)
     source = (
         f"column `{columns[0]}`: probability of the logged action"
         if columns
         else "probability of the logged action"
     )
-    return TargetPolicy(
-        name=name, logged=read_only(values), distribution=whole, columns=columns, source=source
-    )
+    return TargetPolicy(name=name, logged=kept(values), distribution=whole, columns=columns, source=source)
 
 
 def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
@@ -188,5 +189,5 @@ def from_distribution(
     """Target from a checked ``(n, K)`` distribution."""
     logged = whole[np.arange(len(log)), log.action]
     return TargetPolicy(
-        name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source
+        name=name, logged=kept(logged), distribution=kept(whole), columns=columns, source=source
     )

@@ -36,7 +36,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import (
     TOLERANCE,
@@ -63,6 +62,7 @@ from kwis.policy.discrete import (
     from_distribution,
     from_probability,
 )
+from kwis.runtime.arrays import kept
 
 _TRAINED_WHERE = (
     "{} is a fitted model and would look better than it is on the rows it was trained on: "
@@ -297,4 +297,4 @@ def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> Targe
             f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions"
         )
     shares = [probabilities_in(table.column(key), key, "target") for key in names]
-    return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)
+    return from_distribution(log, kept(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis._validation import one_of, read_only
+from kwis._validation import one_of
 from kwis.data.columns import Label
 from kwis.data.distributions import (
     codes_of,
@@ -24,6 +24,7 @@ from kwis.data.read.source import PropensityColumns, Roles, Source, with_usual_p
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.runtime.process import warn
 from kwis.typing import Floats, Ints
 
@@ -52,20 +53,20 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     source_of_propensity = checked_source(roles.propensity_source)
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
     return LoggedBandit(
-        action=read_only(action),
+        action=kept(action),
         action_names=action_names,
-        reward=read_only(np.column_stack([_rewards(table, name) for name in rewards])),
+        reward=kept(np.column_stack([_rewards(table, name) for name in rewards])),
         reward_names=rewards,
         encoding=encoding,
         table=table,
-        rows=read_only(np.arange(table.n)),
+        rows=kept(np.arange(table.n)),
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
         propensity_source=source_of_propensity if behaviour.logged is not None else None,
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
-        group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
+        group=None if roles.group is None else kept(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
-        logger=None if logger is None else read_only(logger),
+        logger=None if logger is None else kept(logger),
         logger_names=logger_names,
         notes=(*source.notes, *usual, *context.notes, *encoding.notes),
         context_columns=context.names,
@@ -157,9 +158,7 @@ def _behaviour(
         if len(actions) == 2 and whole is None:
             whole = np.empty((table.n, 2))
             whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
-        return _Behaviour(
-            read_only(logged), None if whole is None else read_only(whole), (propensity, *members)
-        )
+        return _Behaviour(kept(logged), None if whole is None else kept(whole), (propensity, *members))
     names = columns_by_action(table, propensity, actions, "propensity")
     whole = distribution_in(table, names, "propensity")
     logged = whole[rows, action]
@@ -170,7 +169,7 @@ def _behaviour(
             f"{logged[row]} "
             f"for {actions[action[row]]!r} at row {row}"
         )
-    return _Behaviour(read_only(logged), read_only(whole), names)
+    return _Behaviour(kept(logged), kept(whole), names)
 
 
 def _refuse_outside(logged: Floats, name: str) -> None:
@@ -185,7 +184,7 @@ def _row_weights(table: Table, name: str) -> Floats:
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise InputError(f"{named(name, 'row_weight')} must be positive, got {values[row]} at row {row}")
-    return np.asarray(read_only(values))
+    return np.asarray(kept(values))
 
 
 def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]]:
@@ -206,11 +205,11 @@ def _times(table: Table, name: str) -> Floats:
                 f"{named(name, 'time')} must have a value in every row, got none at row "
                 f"{int(np.argmax(column.missing))}"
             )
-        return np.asarray(read_only(seconds(column)))
+        return np.asarray(kept(seconds(column)))
     if column.kind == "text":
         row = int(np.argmin(column.missing))
         raise InputError(
             f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} "
             f"at row {row}"
         )
-    return np.asarray(read_only(numbers_in(column, name, "time")))
+    return np.asarray(kept(numbers_in(column, name, "time")))
