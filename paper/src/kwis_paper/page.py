@@ -251,7 +251,7 @@ def _beyond(results: Results) -> Markup:
         )
         nodes += [layout.table_block(table) for table in part.tables]
         nodes += [layout.figure_block(figure) for figure in part.figures]
-    lead = element("p", story.INTRODUCTION, class_="lead")
+    lead = element("p", story.introduction(results), class_="lead")
     return element("section", element("h2", "Past the paper"), lead, *nodes, id="past-the-paper")
 
 
