@@ -37,6 +37,7 @@ INSIDE = {
     "kwis.kernel": "kernel sums",
     "kwis.kernel.fused": "kernels of distances that many cells share",
     "kwis.kernel.geometry": "those distances",
+    "kwis.runtime.compile": "training of policies, compiled as the kernels are",
     "kwis.runtime.threads": "blocks of rows on several threads",
     "kwis.sample": "ratios and balanced weights",
 }
