@@ -119,7 +119,7 @@ class LogOptions:
             return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
     def _scanned(self, client: Any) -> ScannedLog | None:
-        """Parquet files of many rows, or for workers, to be read in batches; None: the log is read at once."""
+        """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
         if self.query is not None or not self._is_parquet(self.files()):
             return None
         from kwis.data.read.batches import ParquetFiles
