@@ -126,6 +126,8 @@ class LogOptions:
         if not isinstance(source, ParquetFiles):
             return None
         names = source.types
+        if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):
+            return None  # reading the log otherwise says so, without pyarrow's machinery
         actions = _labels(listed(self.actions), names.get(self.action or "action"))
         return scan_log(self.source, **self._roles(names), actions=actions)
 
