@@ -49,6 +49,11 @@ def compare(
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
     report: opt.Report = None,
@@ -61,7 +66,16 @@ def compare(
     with clear_errors(), time_limit(limit):
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        stage = Stage(estimator=estimator, interval=interval, repair=repair, level=level, seed=seed)
+        wording = opt.Wording(
+            unit=unit,
+            per=per,
+            reward_label=reward_label,
+            minimise=minimise,
+            lower_is_better=lower_is_better,
+        )
+        stage = Stage(
+            estimator=estimator, interval=interval, repair=repair, level=level, seed=seed, wording=wording
+        )
         _, answer = stage.work(named, target)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(
@@ -77,8 +91,10 @@ def compare(
 
 def _show(answer: Evaluation) -> None:
     from kwis.cli import show
+    from kwis.result.presentation import shown
 
     out = console()
+    answer = shown(answer)
     for ranking in answer.rankings:
         show.show_ranking(out, ranking, answer.settings.level)
         show.show_differences(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
@@ -36,9 +36,15 @@ def evaluate(
     target: opt.Target,
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,  # noqa: ARG001 - every log is read the same way now
     scheduler: dask.Scheduler = None,
@@ -51,9 +57,11 @@ def evaluate(
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
     table: opt.Table = True,
+    all_estimators: opt.AllEstimators = False,
     segments: opt.Segments = opt.MOST_SEGMENTS,
     fail_below: gates.FailBelow = None,
-    using: gates.UsingOption = gates.Using.LOW,
+    fail_above: gates.FailAbove = None,
+    using: gates.UsingOption = None,
     of: gates.OfOption = gates.Of.POLICY,
     require: gates.Require = None,
 ) -> None:
@@ -63,22 +71,38 @@ def evaluate(
     propensity need not be named.
     """
     with clear_errors(), time_limit(limit):
-        gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
+        gate = gates.Gate(below=fail_below, above=fail_above, using=using, of=of, require=require)
         gate.check()
-        output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
+        output = Output.of(
+            report=report,
+            json=json,
+            json_file=json_file,
+            table=table,
+            segments=segments,
+            every=all_estimators,
+        )
         output.check(named.files())
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
         with cluster.client() as client:
+            wording = opt.Wording(
+                unit=unit,
+                per=per,
+                reward_label=reward_label,
+                minimise=minimise,
+                lower_is_better=lower_is_better,
+            )
             stage = Stage(
                 by=by,
                 estimator=estimator,
                 interval=interval,
+                statistic=statistic,
                 repair=repair,
                 level=level,
                 seed=seed,
                 exact=exact,
                 client=client,
+                wording=wording,
             )
             found, answer = stage.work(named, target)
         with output.files_written(answer):
@@ -95,9 +119,11 @@ class Stage:
     level: float
     seed: int
     interval: str | None = None
+    statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
+    wording: opt.Wording = field(default_factory=opt.Wording)
 
     def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""
@@ -117,11 +143,13 @@ class Stage:
                 estimators=estimators_of(opt.listed(self.estimator)),
                 interval=self.interval,
                 by=by,
+                statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,
                 rng=self.seed,
                 exact=self.exact,
                 client=self.client,
                 progress=told,
+                **self.wording.arguments(columns),
             )
         return found, answer

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from kwis.errors import InputError
 
 MOST_SEGMENTS = 50
 """Segments shown of each split, unless another number is asked for."""
@@ -67,6 +70,16 @@ Target = Annotated[
         "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and "
         "distribution:A,B,... settle what is meant; always:ACTION and uniform need no column; FILE:COLUMN is "
         "joined by --key.",
+    ),
+]
+OneTarget = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="[NAME=]COLUMN",
+        show_default=False,
+        help="The policy, in any form that kwis evaluate knows.",
     ),
 ]
 MaybeTarget = Annotated[
@@ -176,9 +189,19 @@ Estimator = Annotated[
         rich_help_panel=_WORK,
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
-        "doubly-robust, ..., "
+        "doubly-robust, empirical-likelihood, switch, doubly-robust-shrinkage, ..., "
         "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. "
         "Default: all that apply.",
+    ),
+]
+Statistic = Annotated[
+    str,
+    typer.Option(
+        "--statistic",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        help="What of the reward to estimate: mean, quantile:0.95, cvar:0.95 (mean of the highest 5 %), "
+        "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
 ]
 Repair = Annotated[
@@ -225,6 +248,48 @@ Seed = Annotated[
         "--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK
     ),
 ]
+Unit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unit",
+        metavar="[REWARD=]TEXT",
+        help="Unit of a reward, such as €.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Per = Annotated[
+    float,
+    typer.Option(
+        "--per", metavar="NUMBER", help="Show values over so many decisions.", rich_help_panel=_OUTPUT
+    ),
+]
+RewardLabel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reward-label",
+        metavar="[REWARD=]TEXT",
+        help="What a reward is called in words and charts.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Minimise = Annotated[
+    bool,
+    typer.Option(
+        "--minimise", help="Less of every reward is better: costs, latencies.", rich_help_panel=_WORK
+    ),
+]
+LowerIsBetter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lower-is-better",
+        metavar="A,B,...",
+        help="Rewards of which less is better, where it does not hold for all.",
+        rich_help_panel=_WORK,
+        show_default=False,
+    ),
+]
 Report = Annotated[
     str | None,
     typer.Option(
@@ -260,8 +325,49 @@ Segments = Annotated[
     ),
 ]
 Table = Annotated[
-    bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--table/--no-table", help="Show a table of estimates.", rich_help_panel=_OUTPUT)
 ]
+AllEstimators = Annotated[
+    bool,
+    typer.Option(
+        "--all-estimators",
+        help="Show every estimator in the table, not only the one to use and its runner-up.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How rewards are called and counted; texts as typed."""
+
+    unit: list[str] | None = None
+    per: float = 1
+    reward_label: list[str] | None = None
+    minimise: bool = False
+    lower_is_better: list[str] | None = None
+
+    def arguments(self, columns: Container[str]) -> dict[str, Any]:
+        """The same as arguments of :func:`kwis.evaluate`."""
+        lower = listed(self.lower_is_better, columns)
+        return {
+            "unit": _by_reward(self.unit, "unit"),
+            "per": self.per,
+            "reward_label": _by_reward(self.reward_label, "reward-label"),
+            "lower_is_better": self.minimise if lower is None else lower,
+        }
+
+
+def _by_reward(texts: list[str] | None, option: str) -> str | dict[str, str] | None:
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    pairs = [text.rpartition("=") for text in texts]
+    unnamed = next((text for name, _, text in pairs if not name), None)
+    if unnamed is not None:
+        raise InputError(f"`{option}` must be REWARD=TEXT where it is given more than once, got {unnamed!r}")
+    return {name: text for name, _, text in pairs}
 
 
 def listed(values: list[str] | None, known: Container[str] = ()) -> list[str] | None:

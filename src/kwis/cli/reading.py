@@ -13,6 +13,8 @@ from kwis.cli import options as opt
 from kwis.cli.options import listed
 from kwis.errors import InputError, KwisError
 
+_ROWS_AT_ONCE = 1_000_000
+
 if TYPE_CHECKING:
     from kwis.data.columns import Label
     from kwis.data.log import LoggedBandit
@@ -69,8 +71,9 @@ class LogOptions:
 
     def read(self, *, rewards: bool = True) -> LoggedBandit:
         """The log in memory; without ``rewards``, only those that were named."""
+        from kwis._call import call_of
         from kwis.data.read.assemble import assemble
-        from kwis.data.read.read_log import completed, read_source
+        from kwis.data.read.read_log import completed, read_log, read_source
         from kwis.data.read.source import Roles
 
         self.files()
@@ -79,7 +82,8 @@ class LogOptions:
         roles = Roles(**self._roles(found.table), actions=self._actions(found))
         if not rewards and self.reward is None:
             roles = replace(roles, reward=False)
-        return assemble(found, completed(roles, found))
+        call = call_of(read_log, {"source": self.source, **self._reading().given, **roles.given})
+        return replace(assemble(found, completed(roles, found)), call=call)
 
     def _roles(self, names: Container[str]) -> dict[str, Any]:
         """Roles of columns, but for the actions, as :class:`kwis.data.read.source.Roles` has them."""
@@ -106,16 +110,16 @@ class LogOptions:
 
     def opened(self, client: Any, progress: Any) -> LoggedBandit:
         """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
-        scanned = self._scanned()
+        scanned = self._scanned(client)
         if scanned is None:
             return self.read()
         from kwis.data.read.collect import collected
 
         with _readable(self.source):
-            return collected(scanned, client=client, progress=progress)
+            return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
-    def _scanned(self) -> ScannedLog | None:
-        """Parquet files to be read in batches; None: the log is of another kind."""
+    def _scanned(self, client: Any) -> ScannedLog | None:
+        """Parquet files to be read in batches, many rows or by workers; None: DuckDB reads the log at once."""
         if self.query is not None or not self._is_parquet(self.files()):
             return None
         from kwis.data.read.batches import ParquetFiles
@@ -123,7 +127,7 @@ class LogOptions:
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles):
+        if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
             return None
         names = source.types
         if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):

@@ -63,7 +63,8 @@ def _explained(column: Column, reward: Floats) -> float:
         numbers = column.values.astype(np.float64)
         if np.ptp(numbers) == 0:
             return 0.0
-        return float(np.corrcoef(numbers, reward)[0, 1] ** 2)
+        with np.errstate(all="ignore"):  # squares of tiny numbers vanish: nothing is known then
+            return float(np.nan_to_num(np.corrcoef(numbers, reward)[0, 1] ** 2))
     if len(column.levels) > MOST_LEVELS * len(column):
         return 0.0
     counts = np.bincount(column.values, minlength=len(column.levels))

@@ -16,6 +16,7 @@ from kwis.checks import (
     TargetDiagnostics,
     combine,
     drift,
+    drift_with_targets,
     target_diagnostics,
     training_checks,
 )
@@ -25,10 +26,11 @@ from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
-from kwis.evaluation.account import few_rows, notes_of, settings_of
+from kwis.evaluation.account import few_rows, notes_of, settings_of, with_call
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.ids import id_column, with_ids
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import (
     Measured,
@@ -46,17 +48,20 @@ from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, Role, pick
 from kwis.evaluation.refit import refitted
+from kwis.evaluation.relative import with_relative
 from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
+from kwis.evaluation.statistic import Statistic
 from kwis.intervals import IntervalMethod
-from kwis.intervals.registry import interval_method
+from kwis.intervals.names import interval_method
 from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
+from kwis.result.presentation import Presentation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
 from kwis.runtime.runner import working_on
@@ -79,6 +84,11 @@ def evaluate(
     propensity_model: Any = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
+    statistic: str = "mean",
+    unit: str | Mapping[str, str] | None = None,
+    per: float = 1,
+    reward_label: str | Mapping[str, str] | None = None,
+    lower_is_better: bool | str | Sequence[str] = False,
     rng: Seed | None = None,
     seed: int | None = None,
     client: Any = None,
@@ -117,6 +127,15 @@ def evaluate(
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    statistic
+        What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
+        ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
+    unit, reward_label
+        Unit of the rewards and what they are called in words and charts: text, or a mapping from rewards.
+    per
+        Over how many decisions values are shown, such as 1000; frames and JSON stay per decision.
+    lower_is_better
+        Whether less is better, as for costs and latencies: True, or the rewards that it holds for.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
@@ -127,6 +146,7 @@ def evaluate(
         Called as ``progress(done, total, what)`` at every step.
     {log arguments}
     """
+    arguments = {**locals(), **said}
     refuse_unknown(said, "evaluate")
     check.one_of(repair, "repair", REPAIR_MODES)
     method, rng = interval_method(interval), check.one_seed(rng, seed)
@@ -137,6 +157,8 @@ def evaluate(
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
+    wanted = Statistic.of(statistic)
+    estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
         ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     except InputError as trouble:
@@ -146,19 +168,22 @@ def evaluate(
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
-    intervals = Intervals(method=method, level=level, seed=ready.seed)
+    how = Presentation.of(ready.log.reward_names, unit, per, reward_label, lower_is_better)
+    intervals = Intervals(method=method, level=level, seed=ready.seed, presentation=how)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair)
-        return _Run(
+        answer = _Run(
             ready=ready,
             roster=roster,
             reward_model=reward_model,
             intervals=intervals,
             splits=splits,
             steps=steps,
+            statistic=wanted,
         ).evaluation()
+    return with_call(answer, evaluate, arguments)
 
 
 @dataclass(slots=True)
@@ -189,6 +214,7 @@ class _Run:
     intervals: Intervals
     splits: tuple[Split, ...]
     steps: _Steps
+    statistic: Statistic
 
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
@@ -216,6 +242,7 @@ class _Run:
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        changes = with_relative(changes, measured, logging)
         self.steps("estimating segments")
         bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
         known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)
@@ -233,11 +260,16 @@ class _Run:
             rankings=rankings,
             paths=paths,
             segments=segments,
-            drift=changed[0],
+            drift=drift_with_targets(
+                changed[0], ready.log, {policy.name: policy.samples[0] for policy in policies}
+            ),
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
-            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            # How far wrong propensities move a quantile is not known.
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            if self.statistic.is_mean
+            else (),
             training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
         )
@@ -255,7 +287,7 @@ class _Run:
 
     def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
         ready, rewards = self.ready, self.ready.log.reward_names
-        logging = logging_policy(ready.logging_samples(), rewards)
+        logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
         measured = []
         subset = selection_rows(ready.log.n, ready.seed)
         for target, policy in zip(ready.targets, policies, strict=True):
@@ -275,12 +307,13 @@ class _Run:
         self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
     ) -> dict[str, TargetDiagnostics]:
         log, found = self.ready.log, {}
+        ids = id_column(log)
         for target, policy in zip(self.ready.targets, policies, strict=True):
             self.steps(f"checking {target.name}")
             kernel = kernel_of(measured, target.name)
             # At an infinite bandwidth the map would be flat and show nothing.
             bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
-            found[target.name] = target_diagnostics(
+            about = target_diagnostics(
                 log,
                 target,
                 report,
@@ -289,6 +322,7 @@ class _Run:
                 kernel=RBF if kernel is None else kernel.kernel,
                 rng=self.ready.seed,
             )
+            found[target.name] = with_ids(about, log, ids)
         return found
 
     def _verdicts(

@@ -98,6 +98,11 @@ class Reading:
     format: str | None = None
     skip_bad_lines: bool = False
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every setting under the name that it has as an argument."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
 
 _FIELDS: dict[str, Field[Any]] = {entry.name: entry for entry in (*fields(Roles), *fields(Reading))}
 Function = TypeVar("Function", bound=Callable[..., Any])

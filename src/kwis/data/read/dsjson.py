@@ -30,6 +30,7 @@ import numpy as np
 from kwis.data.columns import Array, Column
 from kwis.data.read.duck import clear_errors, connect, query_table
 from kwis.data.read.json_lines import create_from_json, good_lines
+from kwis.data.read.limits import refuse_cells, refuse_columns
 from kwis.data.read.source import Roles, Source
 from kwis.data.table import Table
 from kwis.errors import InputError
@@ -64,7 +65,7 @@ def read_dsjson(paths: Sequence[str], *, skip_bad_lines: bool = False) -> Source
             f"{total - table.n} of {total} lines were left out: they hold no decision, or are marked to be "
             f"skipped"
         )
-    return _source(table, offered, [*notes, *_unused(table)])
+    return _source(table, offered, [*notes, *_unused(table)], paths)
 
 
 def _is_context(name: str) -> bool:
@@ -93,7 +94,7 @@ def _refuse_other_formats(names: Sequence[str], path: str) -> None:
             raise InputError(f"`source` must be dsjson, and {path!r} has no field `{name}`")
 
 
-def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
+def _source(table: Table, offered: list[Any], notes: list[str], paths: Sequence[str]) -> Source:
     columns: dict[str, Column] = {
         name: column for name, column in table.columns.items() if not name.startswith("c.")
     }
@@ -105,7 +106,7 @@ def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
     actions: Sequence[int] | None = None
     propensity: str | tuple[str, ...] = "_label_probability"
     if offered:
-        whole = _distribution(offered)
+        whole = _distribution(offered, paths)
         actions = range(1, whole.shape[1] + 1)
         logged = (
             whole[np.arange(len(whole)), columns["_label_Action"].values.astype(np.int64) - 1]
@@ -169,7 +170,7 @@ class _Shared:
         return cls(columns, blocks, tuple(new for old, new in short.items() if old not in hidden))
 
 
-def _distribution(offered: list[Any]) -> Floats:
+def _distribution(offered: list[Any], paths: Sequence[str]) -> Floats:
     """``(n, K)`` probabilities by position; an action that was not offered has 0."""
     for row, (actions, chances) in enumerate(offered):
         if (
@@ -186,6 +187,8 @@ def _distribution(offered: list[Any]) -> Floats:
     counts = [len(actions) for actions, _ in offered]
     rows: Ints = np.repeat(np.arange(len(offered)), counts)
     places = np.concatenate([np.asarray(actions, dtype=np.int64) for actions, _ in offered]) - 1
+    refuse_columns(int(places.max()) + 1, paths[0])
+    refuse_cells(len(offered), int(places.max()) + 1, paths)
     whole = np.zeros((len(offered), int(places.max()) + 1))
     whole[rows, places] = np.concatenate([np.asarray(chances, dtype=np.float64) for _, chances in offered])
     return whole

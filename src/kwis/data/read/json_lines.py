@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwis.data.columns import EXACT
 from kwis.data.read.duck import FILE, listed, literal, quoted, refuse_renamed
-from kwis.data.read.limits import opened, refuse_cells, refuse_columns, refuse_expansion
+from kwis.data.read.limits import SPARSE_CELL_BYTES, opened, refuse_cells, refuse_columns, refuse_expansion
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.errors import InputError
 
@@ -59,15 +59,16 @@ def create_from_json(
 
     refuse_expansion(connection, paths)
     try:
-        width = len(
-            connection.sql(
+        width = sum(
+            _width(kind)
+            for kind in connection.sql(
                 f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})"
-            ).columns
+            ).types
         )
         refuse_columns(width, paths[0])
         if width > _FEW_COLUMNS:
             counted = f"SELECT count(*) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
-            refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths)
+            refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths, SPARSE_CELL_BYTES)
         connection.execute(
             f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, "
             f"{more}, {_OPTIONS})"
@@ -76,6 +77,13 @@ def create_from_json(
     except duckdb.InvalidInputException:
         _refuse_broken_line(paths)
         raise
+
+
+def _width(kind: Any) -> int:
+    """Columns that a value becomes: a nested object one for every key that any row has."""
+    if kind.id in ("list", "array"):
+        return _width(dict(kind.children)["child"])
+    return sum(_width(inner) for _, inner in kind.children) if kind.id == "struct" else 1
 
 
 def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, reading: str) -> None:

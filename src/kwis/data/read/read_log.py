@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, Unpack
 
+from kwis._call import call_of
 from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import (
     LogArguments,
@@ -45,7 +46,8 @@ def read_log(source: Any, **said: Unpack[LogArguments]) -> LoggedBandit:
     """
     refuse_unknown(said, "read_log")
     read = read_source(source, reading_of(said))
-    return assemble(read, completed(roles_of(said), read))
+    call = call_of(read_log, {"source": source, **said})
+    return replace(assemble(read, completed(roles_of(said), read)), call=call)
 
 
 def completed(given: Roles, found: Source) -> Roles:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Unpack
 
+from kwis._call import Call, call_of
 from kwis._text import visible
 from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import (
@@ -47,10 +48,13 @@ class ScannedLog:
     ----------
     roles
         Which columns are what.
+    call
+        The call of :func:`kwis.scan_log` that made it.
     """
 
     source: Batches | Whole
     roles: Roles
+    call: Call | None = None
 
     @property
     def n(self) -> int | None:
@@ -63,7 +67,7 @@ class ScannedLog:
         """
         from kwis.data.read.collect import collected
 
-        return collected(self, client=client)
+        return replace(collected(self, client=client), call=self.call)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
@@ -95,7 +99,8 @@ def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
     refuse_unknown(said, "scan_log")
     roles = roles_of(said)
     checked_source(roles.propensity_source)
-    return ScannedLog(source=_opened(source, reading_of(said)), roles=roles)
+    call = call_of(scan_log, {"source": source, **said})
+    return ScannedLog(source=_opened(source, reading_of(said)), roles=roles, call=call)
 
 
 def _opened(source: Any, reading: Reading) -> Batches | Whole:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 from kwis.data.columns import Array, Label
 from kwis.data.distributions import ColumnsByAction
@@ -34,6 +34,11 @@ class Roles:
     drop_missing: bool = False
     propensity_source: PropensitySource | None = None
     key: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every role under the name that it has as an argument."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @property
     def single(self) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import Any
 from kwis.errors import InputError
 from kwis.intervals.bernstein import EmpiricalBernstein
 from kwis.intervals.bootstrap import Bootstrap
-from kwis.intervals.influence import InfluenceInterval
+from kwis.intervals.influence_interval import InfluenceInterval
 from kwis.intervals.logarithmic import LogarithmicSmoothing
-from kwis.intervals.protocol import IntervalMethod
+from kwis.intervals.method import IntervalMethod
 from kwis.intervals.student import StudentInterval
 
 BY_NAME: dict[str, Callable[[], IntervalMethod]] = {
