@@ -43,7 +43,7 @@ def test_an_estimate_that_does_not_fit_is_called_ours() -> None:
     estimated = flat(log)
     reasons = propensity_report(estimated.attach(log), (), estimated).verdict.reasons
     assert any(
-        reason.startswith("our estimate of the propensities does not fit") for reason in reasons
+        reason.startswith("our estimate of the propensities does not fit where crp") for reason in reasons
     )
     assert not any("propensities are wrong" in reason for reason in reasons)
     given = log.with_propensity(estimated.distribution, "given", "logged")
