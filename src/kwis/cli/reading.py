@@ -130,6 +130,8 @@ class LogOptions:
         if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
             return None
         names = source.types
+        if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):
+            return None  # reading says so
         actions = _labels(listed(self.actions), names.get(self.action or "action"))
         return scan_log(self.source, **self._roles(names), actions=actions)
 
