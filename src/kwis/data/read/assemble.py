@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kwis._validation import one_of
 from kwis.data.columns import Label
-from kwis.data.distributions import (
-    codes_of,
-    columns_by_action,
-    distribution_in,
-    named,
-    numbers_in,
-    proper_family,
-)
+from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
+from kwis.data.read.behaviour import Decisions, behaviour_of
 from kwis.data.read.context import context_columns
-from kwis.data.read.source import PropensityColumns, Roles, Source, with_usual_propensity
+from kwis.data.read.source import Roles, Source, with_usual_propensity
+from kwis.data.read.sql import sql_that_fixes
+from kwis.data.remedy import refuse_text_for_dates
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
@@ -34,32 +30,41 @@ LARGEST_REWARD = 1e100  # squares and their sums stay far from overflow
 
 def assemble(source: Source, roles: Roles) -> LoggedBandit:
     """The log of a source, with ``roles`` complete."""
+    with sql_that_fixes(source):
+        return _assembled(source, roles)
+
+
+def _assembled(source: Source, roles: Roles) -> LoggedBandit:
     table = source.table
     if table.n == 0:
         raise InputError("`source` must have rows, got none")
     if table.n < FEW_ROWS:
-        warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 3)
-    if roles.key is not None:
-        table.column(roles.key, "key")
+        warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 4)
+    _refuse_unknown(table, roles)
     roles, usual = with_usual_propensity(roles, table)
-    action, action_names = _actions(table, roles.action or "action", roles.actions)
-    behaviour = _behaviour(table, roles.propensity, action, action_names)
-    rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
-    if not rewards:
+    rewards = table.expand(roles.rewards, "reward")
+    if not rewards and roles.reward is not False:
         raise InputError("`reward` must name at least one column, got none")
+    used = _used(table, rewards, roles.drop_missing)
+    source_rows, table = table.n, table if used.size == table.n else table.take(used)
+    action, action_names = _actions(table, roles.action or "action", roles.actions)
+    decisions = Decisions(table, action, action_names, used, source_rows)
+    behaviour = behaviour_of(roles.propensity, decisions)
     table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
+    dropped = _note_on_dropped(source_rows - used.size, source_rows)
     return LoggedBandit(
         action=kept(action),
         action_names=action_names,
-        reward=kept(np.column_stack([_rewards(table, name) for name in rewards])),
+        reward=kept(_rewards(table, rewards)),
         reward_names=rewards,
         encoding=encoding,
         table=table,
-        rows=kept(np.arange(table.n)),
+        rows=kept(used),
+        source_rows=source_rows,
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
         propensity_source=source_of_propensity if behaviour.logged is not None else None,
@@ -68,10 +73,44 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         time=None if roles.time is None else _times(table, roles.time),
         logger=None if logger is None else kept(logger),
         logger_names=logger_names,
-        notes=(*source.notes, *usual, *context.notes, *encoding.notes),
+        key=roles.key,
+        notes=(*source.notes, *dropped, *usual, *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
+
+
+def _refuse_unknown(table: Table, roles: Roles) -> None:
+    """Refuse names of columns that the table does not have, all of them before anything is computed."""
+    columns = {"action": roles.action or "action", "row_weight": roles.row_weight, "group": roles.group}
+    columns |= {"time": roles.time, "logger": roles.logger, "key": roles.key}
+    for role, name in columns.items():
+        if name is not None:
+            table.column(name, role)
+    table.expand(roles.rewards, "reward")
+    if roles.context is not None:
+        table.expand(roles.context, "context")
+
+
+def _used(table: Table, rewards: Sequence[str], drop_missing: bool) -> Ints:
+    """Numbers of the rows to be used: all, or those that have every reward."""
+    rows = np.arange(table.n)
+    if not drop_missing or not rewards:
+        return rows
+    gone = np.logical_or.reduce([table.column(name).missing for name in rewards])
+    if gone.all():
+        raise InputError(f"{named(rewards[0], 'reward')} must hold numbers, got no value in any row")
+    return rows[~gone]
+
+
+def _note_on_dropped(count: int, total: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    note = (
+        f"{count:,} of {total:,} rows have no reward and were left out, which is right if chance "
+        "decided whether a reward is known"
+    )
+    return (note,)
 
 
 def _with_gaps(table: Table, roles: Roles, taken: set[str]) -> Table:
@@ -95,8 +134,19 @@ def checked_source(given: PropensitySource | None) -> PropensitySource | None:
     return given
 
 
-def _rewards(table: Table, name: str) -> Floats:
-    values = numbers_in(table.column(name), name, "reward")
+def _rewards(table: Table, names: Sequence[str]) -> Floats:
+    """``(n, R)`` rewards."""
+    return np.column_stack([_reward(table, name) for name in names]) if names else np.empty((table.n, 0))
+
+
+def _reward(table: Table, name: str) -> Floats:
+    column = table.column(name)
+    try:
+        values = numbers_in(column, name, "reward")
+    except InputError as trouble:
+        if column.kind in ("number", "boolean") and column.missing.any() and not column.missing.all():
+            raise InputError(f"{trouble}; drop_missing=True leaves out rows without a reward") from None
+        raise
     large = np.abs(values) > LARGEST_REWARD
     if large.any():
         row = int(np.argmax(large))
@@ -134,51 +184,6 @@ def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[In
     return codes, names
 
 
-@dataclass(frozen=True, slots=True)
-class _Behaviour:
-    logged: Floats | None
-    whole: Floats | None
-    columns: tuple[str, ...]
-
-
-def _behaviour(
-    table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]
-) -> _Behaviour:
-    """Probability of the logged action, and of all actions where it is known."""
-    if propensity is None or propensity is False:
-        return _Behaviour(None, None, ())
-    rows = np.arange(table.n)
-    if isinstance(propensity, str) and propensity in table:
-        logged = numbers_in(table.column(propensity), propensity, "propensity")
-        _refuse_outside(logged, propensity)
-        members = proper_family(table, propensity, actions)
-        whole = distribution_in(table, members, "propensity") if members else None
-        if whole is not None and np.abs(whole[rows, action] - logged).max() > 1e-6:
-            whole = None  # columns that are called alike but are something else
-        if len(actions) == 2 and whole is None:
-            whole = np.empty((table.n, 2))
-            whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
-        return _Behaviour(kept(logged), None if whole is None else kept(whole), (propensity, *members))
-    names = columns_by_action(table, propensity, actions, "propensity")
-    whole = distribution_in(table, names, "propensity")
-    logged = whole[rows, action]
-    if (logged <= 0).any():
-        row = int(np.argmax(logged <= 0))
-        raise InputError(
-            f"{named(names[action[row]], 'propensity')} must be positive where its action was taken, got "
-            f"{logged[row]} "
-            f"for {actions[action[row]]!r} at row {row}"
-        )
-    return _Behaviour(kept(logged), kept(whole), names)
-
-
-def _refuse_outside(logged: Floats, name: str) -> None:
-    bad = (logged <= 0) | (logged > 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"{named(name, 'propensity')} must be in (0, 1], got {logged[row]} at row {row}")
-
-
 def _row_weights(table: Table, name: str) -> Floats:
     values = numbers_in(table.column(name, "row_weight"), name, "row_weight")
     if (values <= 0).any():
@@ -208,8 +213,10 @@ def _times(table: Table, name: str) -> Floats:
         return np.asarray(kept(seconds(column)))
     if column.kind == "text":
         row = int(np.argmin(column.missing))
-        raise InputError(
+        refuse_text_for_dates(
+            column,
             f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} "
-            f"at row {row}"
+            f"at row {row}",
+            name,
         )
     return np.asarray(kept(numbers_in(column, name, "time")))

@@ -45,7 +45,7 @@ def context_columns(
     """The columns named, or else all that have no other role; ``used`` are those of rewards and
     propensities.
     """
-    taken = {*used, *roles.single}
+    taken = {*used, *roles.single, *(("reward",) if roles.reward is False else ())}
     if roles.context is not None:
         names = table.expand(roles.context, "context")
         for name in names:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
-from kwis.data.columns import Label
+from kwis.data.columns import Array, Label
 from kwis.data.distributions import ColumnsByAction
 from kwis.data.log import PropensitySource
 from kwis.data.table import Table
 
-PropensityColumns = ColumnsByAction | Literal[False]
-"""Columns of probabilities; False: there are none to be used, estimate them."""
+PropensityColumns = ColumnsByAction | float | Mapping[Label, float] | Sequence[float] | Array | bool
+"""Columns of probabilities, or the probabilities; False: there are none to be used, estimate them."""
 USUAL_PROPENSITY = ("propensity", "pscore")
 
 
@@ -21,7 +21,7 @@ class Roles:
     """Which columns are what, through whichever door a log comes; :func:`kwis.read_log` explains them."""
 
     action: str | None = None
-    reward: str | Sequence[str] | None = None
+    reward: str | Sequence[str] | bool | None = None
     propensity: PropensityColumns | None = None
     context: str | Sequence[str] | None = None
     row_weight: str | None = None
@@ -31,14 +31,37 @@ class Roles:
     actions: Sequence[Label] | None = None
     categorical: str | Sequence[str] = ()
     missing: str | Sequence[str] = ()
+    drop_missing: bool = False
     propensity_source: PropensitySource | None = None
     key: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every role under the name that it has as an argument."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @property
     def single(self) -> tuple[str, ...]:
         """Columns that are neither context, nor rewards, nor probabilities."""
         named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, self.key)
         return tuple(name for name in named if name is not None)
+
+    @property
+    def rewards(self) -> str | Sequence[str]:
+        """Columns of rewards, as they were named or by their usual name; none if there are none."""
+        if isinstance(self.reward, bool):
+            return ()
+        return "reward" if self.reward is None else self.reward
+
+    def columns(self) -> Iterator[str]:
+        """Every column that somebody named, and those that have a role by their usual name."""
+        yield from self.single
+        for several in (self.rewards, self.propensity, self.context, self.categorical):
+            if isinstance(several, str):
+                yield several
+            elif isinstance(several, Mapping | Sequence):  # of names, or of probabilities
+                entries = several.values() if isinstance(several, Mapping) else several
+                yield from (name for name in entries if isinstance(name, str))
 
 
 def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:
@@ -56,8 +79,18 @@ def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, t
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:
-    """A table as it was read; ``roles`` are what its format already says."""
+    """A table as it was read.
+
+    Attributes
+    ----------
+    roles
+        What its format already says about its columns.
+    query, dialect
+        The SQL that made it, and of which database; None where it takes none.
+    """
 
     table: Table
     roles: Roles = Roles()
     notes: tuple[str, ...] = ()
+    query: str | None = None
+    dialect: Literal["duckdb", "sqlite"] | None = None
