@@ -37,6 +37,7 @@ from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.datasets import load
 from kwis_paper.grid import Cell, dataset_cells
 from kwis_paper.pairs import Pairs
+from kwis_paper.paper_intervals import METHODS
 from kwis_paper.policies import Gibbs
 from kwis_paper.runner import Task, run
 from kwis_paper.sample import whole_pairs
@@ -267,7 +268,7 @@ def test_every_cell_has_every_main_pipeline(finished: Path) -> None:
         keys = {facts.key for facts in store.cells()}
         assert store.finished(MAIN_COLUMNS) == {(key, name) for key in keys for name in MAIN_COLUMNS}
         assert {one.name for _, one in store.measures()} == _MEASURES
-        assert {method for _, _, method, _ in store.intervals()} == {"student"}
+        assert {method for _, _, method, _ in store.intervals()} == {"student", *METHODS}
 
 
 def test_what_is_recommended_is_one_of_the_pipelines(finished: Path) -> None:

@@ -190,17 +190,22 @@ def published_pairs(setting: str) -> dict[tuple[str, str, str], Pair]:
     }
 
 
+def published_coverage(setting: str) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Published coverage of WIS and Kernel-WIS by dataset, policy and bucket."""
+    table = published.table(COVERAGE_TABLES[setting])
+    names = ("dataset", "policy_type", "abs_diff_bucket", "wis_coverage", "kernel_wis_coverage")
+    return {
+        (str(row[0]), str(row[1]), str(row[2])): (float(row[3]), float(row[4]))
+        for row in zip(*map(table.column, names), strict=True)
+    }
+
+
 @lru_cache(maxsize=32)
 def coverage_rows(
     results: Results, setting: str, truth: Truth, kind: IntervalKind
 ) -> tuple[CoverageRow, ...]:
     """Rows of a coverage table."""
-    table = published.table(COVERAGE_TABLES[setting])
-    names = ("dataset", "policy_type", "abs_diff_bucket", "wis_coverage", "kernel_wis_coverage")
-    paper = {
-        (str(row[0]), str(row[1]), str(row[2])): (float(row[3]), float(row[4]))
-        for row in zip(*map(table.column, names), strict=True)
-    }
+    paper = published_coverage(setting)
     rows = []
     for bucket in buckets(results, setting, truth):
         wis, kernel, normalised = (
