@@ -143,7 +143,8 @@ def with_call(answer: Evaluation, function: Callable[..., Any], given: Mapping[s
     """The answer with the calls that make it again; ``given`` are the arguments of ``function``."""
     settings, log = answer.settings, given["log"]
     read = hasattr(log, "call")
-    question = call_of(function, {**given, "rng": settings.seed, **({"log": "log"} if read else {})})
+    drawn = {"rng": settings.seed or None, "seed": None}  # a seed of 0 is what nobody need say
+    question = call_of(function, {**given, **drawn, **({"log": "log"} if read else {})})
     if read:
         question = replace(question, arguments={**question.arguments, "log": "log"})
     call = reproduction(log.call if read else None, question, settings.version, settings.n)

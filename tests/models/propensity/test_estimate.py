@@ -179,9 +179,14 @@ def test_a_log_takes_estimated_propensities_with_a_note(log: LoggedBandit) -> No
 
 def test_what_cannot_be_a_model_is_refused(log: LoggedBandit) -> None:
     with pytest.raises(
-        InputError, match=r"^`model` must be a scikit-learn classifier with `predict_proba`, got str$"
+        InputError,
+        match=r"^`model` must be one of smooth regression, boosted trees for this log, got 'logistic'$",
     ):
         estimate_propensities(log, "logistic")
+    with pytest.raises(
+        InputError, match=r"^`model` must be a scikit-learn classifier with `predict_proba`, got int$"
+    ):
+        estimate_propensities(log, 3)
     with pytest.raises(
         InputError, match=r"^`model` must be able to learn the log, and LogisticRegression failed: [^\n]+$"
     ):
