@@ -12,6 +12,7 @@ import numpy as np
 
 from kwis._text import visible
 from kwis._validation import read_only
+from kwis.data.candidates import Mask, refuse_outside, set_sizes
 from kwis.data.columns import Array, Label
 from kwis.data.encode import Encoding
 from kwis.data.table import Table
@@ -63,6 +64,10 @@ class LoggedBandit:
         Every raw column of the source, for targets, segments and policies that are functions.
     notes
         Sentences on what was done to the source, to be shown beside any result.
+    available
+        ``(n, K)`` which actions could be taken in each row; None if all of them could be in every row.
+    candidates
+        The raw column of lists that ``available`` was read from, if it was: scores may be aligned with it.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
@@ -89,6 +94,8 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    available: Mask | None = None
+    candidates: str | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -101,6 +108,11 @@ class LoggedBandit:
     @property
     def n_actions(self) -> int:
         return len(self.action_names)
+
+    @property
+    def set_sizes(self) -> Floats:
+        """``(n,)`` number of actions that were available in each row."""
+        return set_sizes(self.available, len(self), self.n_actions)
 
     @property
     def context(self) -> Floats:
@@ -155,6 +167,7 @@ class LoggedBandit:
             group=pick(self.group),
             time=pick(self.time),
             logger=pick(self.logger),
+            available=pick(self.available),
         )
 
     def without_context(self, columns: Iterable[str]) -> LoggedBandit:
@@ -175,6 +188,7 @@ class LoggedBandit:
             raise InputError(
                 f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}"
             )
+        refuse_outside(distribution, self.available, self.action_names, "distribution")
         logged = distribution[np.arange(len(self)), self.action]
         return replace(
             self,
@@ -194,7 +208,9 @@ class LoggedBandit:
             ", ..." if self.n_actions > 6 else ""
         )
         extras = [
-            name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None
+            name
+            for name in ("row_weight", "group", "time", "logger", "candidates")
+            if getattr(self, "available" if name == "candidates" else name) is not None
         ]
         means = zip(self.reward_names, self._means(), strict=True)
         rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]

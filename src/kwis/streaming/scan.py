@@ -84,6 +84,7 @@ def scan_log(
     time: str | None = None,
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
+    candidates: Any = None,
     categorical: str | Sequence[str] = (),
     missing: str | Sequence[str] = (),
     key: str | None = None,
@@ -105,7 +106,7 @@ def scan_log(
         tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
         workers of the ``client`` it is evaluated with.
     action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions,
-    categorical, missing, query
+    candidates, categorical, missing, query
         As for :func:`kwis.read_log`.
     allow_external, format
         As for :func:`kwis.read_log`.
@@ -125,6 +126,7 @@ def scan_log(
         time=time,
         logger=logger,
         actions=actions,
+        candidates=candidates,
         categorical=categorical,
         missing=missing,
         propensity_source=checked_source(propensity_source),

@@ -8,6 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis._validation import one_of, read_only
+from kwis.data.candidates import (
+    CandidateColumns,
+    Candidates,
+    aligned,
+    candidates_in,
+    of_pairs,
+    refuse_lone,
+    refuse_outside,
+    refuse_unavailable,
+    sizes_in_words,
+    with_candidates,
+)
 from kwis.data.columns import Label
 from kwis.data.distributions import (
     codes_of,
@@ -41,13 +53,19 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     if roles.key is not None:
         table.column(roles.key, "key")
     roles, usual = with_usual_propensity(roles, table)
-    action, action_names = _actions(table, roles.action or "action", roles.actions)
-    behaviour = _behaviour(table, roles.propensity, action, action_names)
+    table, asked = with_candidates(table, roles.candidates)
+    action, action_names = _actions(table, roles.action or "action", roles.actions, asked is None)
+    offered = None if asked is None else _offered(table, asked, roles, action_names)
+    if offered is not None:
+        action, action_names = _recoded(action, action_names, offered.actions), offered.actions
+        refuse_unavailable(action, offered.available, action_names)
+    behaviour = _behaviour(table, roles.propensity, action, action_names, offered)
     rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
     if not rewards:
         raise InputError("`reward` must name at least one column, got none")
-    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
-    context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
+    sets = () if offered is None else offered.columns
+    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single, *sets})
+    context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names, sets)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
     logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
@@ -67,10 +85,29 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         time=None if roles.time is None else _times(table, roles.time),
         logger=None if logger is None else read_only(logger),
         logger_names=logger_names,
-        notes=(*source.notes, *usual, *context.notes, *encoding.notes),
+        notes=(*source.notes, *usual, *_sizes(offered), *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
+        available=None if offered is None else offered.available,
+        candidates=None if offered is None else offered.lists,
     )
+
+
+def _offered(table: Table, asked: CandidateColumns, roles: Roles, logged: tuple[Label, ...]) -> Candidates:
+    kind = table.column(roles.action or "action").kind
+    found = candidates_in(table, asked, logged, kind, closed=roles.actions is not None)
+    if len(found.actions) < 2:
+        raise InputError(f"`candidates` must have at least two different actions, got only {logged[0]!r}")
+    return found
+
+
+def _recoded(codes: Ints, before: Sequence[Label], after: Sequence[Label]) -> Ints:
+    places = {label: code for code, label in enumerate(after)}
+    return np.array([places[label] for label in before], dtype=np.int64)[codes]
+
+
+def _sizes(offered: Candidates | None) -> tuple[str, ...]:
+    return () if offered is None else (sizes_in_words(offered.available),)
 
 
 def _with_gaps(table: Table, roles: Roles, taken: set[str]) -> Table:
@@ -106,7 +143,9 @@ def _rewards(table: Table, name: str) -> Floats:
     return values
 
 
-def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[Ints, tuple[Label, ...]]:
+def _actions(
+    table: Table, name: str, known: Sequence[Label] | None, complete: bool = True
+) -> tuple[Ints, tuple[Label, ...]]:
     column = table.column(name, "action")
     if column.missing.any():
         gap = (
@@ -126,7 +165,7 @@ def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[In
                 f"{row}"
             )
         names = listed
-    if len(names) < 2:
+    if len(names) < 2 and complete:
         raise InputError(
             f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}"
         )
@@ -141,11 +180,45 @@ class _Behaviour:
 
 
 def _behaviour(
-    table: Table, propensity: PropensityColumns | None, action: Ints, actions: tuple[Label, ...]
+    table: Table,
+    propensity: PropensityColumns | None,
+    action: Ints,
+    actions: tuple[Label, ...],
+    offered: Candidates | None = None,
 ) -> _Behaviour:
     """Probability of the logged action, and of all actions where it is known."""
     if propensity is None or propensity is False:
         return _Behaviour(None, None, ())
+    found = _aligned(table, propensity, actions, offered) or _by_column(table, propensity, action, actions)
+    logged, whole, available = found.logged, found.whole, None if offered is None else offered.available
+    if whole is not None:
+        refuse_outside(whole, available, actions, "propensity")
+        if logged is None:
+            logged = whole[np.arange(table.n), action]
+            _refuse_impossible(logged, found.columns, action, actions)
+    else:
+        assert logged is not None
+        refuse_lone(logged, available, "propensity")
+        whole = of_pairs(logged, action, available, len(actions))
+    return _Behaviour(read_only(logged), None if whole is None else read_only(whole), found.columns)
+
+
+def _aligned(
+    table: Table, propensity: PropensityColumns, actions: tuple[Label, ...], offered: Candidates | None
+) -> _Behaviour | None:
+    """The whole distribution from scores aligned with the candidates, where these are lists."""
+    if offered is None or offered.lists is None or not isinstance(propensity, str):
+        return None
+    whole = aligned(table, offered.lists, propensity, actions, "propensity")
+    if whole is None:
+        return None
+    return _Behaviour(None, whole, table.blocks.get(propensity, (propensity,) if propensity in table else ()))
+
+
+def _by_column(
+    table: Table, propensity: PropensityColumns, action: Ints, actions: tuple[Label, ...]
+) -> _Behaviour:
+    """One column for the logged action, or one per action."""
     rows = np.arange(table.n)
     if isinstance(propensity, str) and propensity in table:
         logged = numbers_in(table.column(propensity), propensity, "propensity")
@@ -154,23 +227,22 @@ def _behaviour(
         whole = distribution_in(table, members, "propensity") if members else None
         if whole is not None and np.abs(whole[rows, action] - logged).max() > 1e-6:
             whole = None  # columns that are called alike but are something else
-        if len(actions) == 2 and whole is None:
-            whole = np.empty((table.n, 2))
-            whole[rows, action], whole[rows, 1 - action] = logged, 1 - logged
-        return _Behaviour(
-            read_only(logged), None if whole is None else read_only(whole), (propensity, *members)
-        )
+        return _Behaviour(logged, whole, (propensity, *members))
+    assert propensity is not False
     names = columns_by_action(table, propensity, actions, "propensity")
-    whole = distribution_in(table, names, "propensity")
-    logged = whole[rows, action]
+    return _Behaviour(None, distribution_in(table, names, "propensity"), names)
+
+
+def _refuse_impossible(
+    logged: Floats, names: Sequence[str], action: Ints, actions: Sequence[Label]
+) -> None:
     if (logged <= 0).any():
         row = int(np.argmax(logged <= 0))
+        name = names[action[row]] if len(names) == len(actions) else "propensity"
         raise InputError(
-            f"{named(names[action[row]], 'propensity')} must be positive where its action was taken, got "
-            f"{logged[row]} "
-            f"for {actions[action[row]]!r} at row {row}"
+            f"{named(name, 'propensity')} must be positive where its action was taken, got "
+            f"{logged[row]} for {actions[action[row]]!r} at row {row}"
         )
-    return _Behaviour(read_only(logged), read_only(whole), names)
 
 
 def _refuse_outside(logged: Floats, name: str) -> None:

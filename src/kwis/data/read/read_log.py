@@ -36,6 +36,7 @@ def read_log(
     time: str | None = None,
     logger: str | None = None,
     actions: Sequence[Label] | None = None,
+    candidates: Any = None,
     categorical: str | Sequence[str] = (),
     missing: str | Sequence[str] = (),
     key: str | None = None,
@@ -73,6 +74,11 @@ def read_log(
         Columns of the user or session, of the moment (a date or a number), and of the logging policy.
     actions
         All actions there are, if some may never have been taken.
+    candidates
+        The actions that could be taken in each row, where not all could be: a column of lists, or of text
+        such as ``a|b|c`` or ``[a, b]``; or one yes/no column per action, as a prefix or a mapping from
+        actions. Where it is a column of lists, ``propensity`` and targets may be lists of probabilities in
+        the same order.
     categorical
         Context columns of numbers, or of text that looks like numbers, that are labels.
     missing
@@ -99,6 +105,7 @@ def read_log(
         time=time,
         logger=logger,
         actions=actions,
+        candidates=candidates,
         categorical=categorical,
         missing=missing,
         propensity_source=propensity_source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from kwis.data.columns import Label
 from kwis.data.distributions import ColumnsByAction
@@ -33,6 +33,7 @@ class Roles:
     missing: str | Sequence[str] = ()
     propensity_source: PropensitySource | None = None
     key: str | None = None
+    candidates: Any = None
 
     @property
     def single(self) -> tuple[str, ...]:
