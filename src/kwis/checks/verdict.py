@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from kwis.checks.findings import MeanTest, PropensityReport, WeightDiagnostics
+from kwis.checks.findings import UNIFORM, MeanTest, PropensityReport, WeightDiagnostics
 from kwis.models.propensity.check import PropensityCheck
 from kwis.models.propensity.support import Support
 from kwis.results import Verdict
@@ -76,6 +76,7 @@ def propensity_verdict(
     untested: str | None = None,
     *,
     targets: Sequence[str] = (),
+    asks: bool = False,
 ) -> Verdict:
     """Verdict on the propensities alone.
 
@@ -85,17 +86,21 @@ def propensity_verdict(
         How little there was, where no test could be made.
     targets
         Those whose own probabilities may be why their weights fail.
+    asks
+        Whether nobody said which actions were available, and the log does not tell.
     """
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
-        fault = "propensities are wrong"
+        fault, hint = "propensities are wrong", ""
+        if test.subject == UNIFORM and test.mean < 1 and asks:
+            hint = "; or some actions are not available in some rows: name them with --candidates"
         if test.kind == "weight" and test.subject in targets:
             fault = (
                 f"the weights of {test.subject} do not average 1: its probabilities or the propensities are "
                 f"wrong"
             )
-        reasons.append((_above(misplaced, MISPLACED), f"{fault}; {test.words}"))
+        reasons.append((_above(misplaced, MISPLACED), f"{fault}; {test.words}{hint}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if untested is not None and not estimated:

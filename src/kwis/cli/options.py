@@ -122,6 +122,14 @@ Missing = Annotated[
 Actions = Annotated[
     list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")
 ]
+Candidates = Annotated[
+    str | None,
+    _column(
+        "--candidates",
+        "The actions that could be taken in each row, where not all could be: a column of lists or of text such "
+        "as a|b|c, or the prefix of one yes/no column per action.",
+    ),
+]
 RowWeight = Annotated[
     str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")
 ]

@@ -32,6 +32,7 @@ class LogOptions:
     categorical: list[str] | None = None
     missing: list[str] | None = None
     actions: list[str] | None = None
+    candidates: str | None = None
     row_weight: str | None = None
     group: str | None = None
     time: str | None = None
@@ -80,6 +81,7 @@ class LogOptions:
             time=self.time,
             logger=self.logger,
             actions=self._actions(found),
+            candidates=self.candidates,
             categorical=listed(self.categorical, table) or (),
             missing=listed(self.missing) or (),
         )
@@ -131,6 +133,7 @@ class LogOptions:
             time=self.time,
             logger=self.logger,
             actions=_labels(listed(self.actions), names.get(self.action or "action")),
+            candidates=self.candidates,
             categorical=listed(self.categorical, names) or (),
             missing=listed(self.missing) or (),
         )

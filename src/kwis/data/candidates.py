@@ -108,13 +108,15 @@ def codes_in(lists: ListColumn, actions: Sequence[Label]) -> Ints:
     return lookup[codes]
 
 
-def aligned(table: Table, candidates: str, name: str, actions: Sequence[Label], role: str) -> Floats | None:
-    """``(n, K)`` distribution from scores aligned with the candidates; None if the column holds no lists."""
+def score_lists(table: Table, name: str) -> ListColumn | None:
+    """Lists of probabilities; a column of single numbers is none."""
     if name in table and table.column(name).kind != "text":
         return None
-    scores, sets = lists_in(table, name), lists_in(table, candidates)
-    if scores is None or sets is None:
-        return None
+    return lists_in(table, name)
+
+
+def aligned(sets: ListColumn, scores: ListColumn, name: str, actions: Sequence[Label], role: str) -> Floats:
+    """``(n, K)`` distribution from the probability of each candidate."""
     differ = scores.lengths != sets.lengths
     if differ.any():
         row = int(np.argmax(differ))
@@ -179,6 +181,16 @@ def uniform(available: Mask | None, n: int, k: int) -> Floats:
     if available is None:
         return np.full((n, k), 1 / k)
     return np.asarray(available / available.sum(axis=1, keepdims=True))
+
+
+def among(distribution: Floats, available: Mask | None) -> Floats:
+    """The distribution given that the action is available; of equal chances where all of these are 0."""
+    if available is None:
+        return distribution
+    kept = np.where(available, distribution, 0.0)
+    none = kept.sum(axis=1) <= 0
+    kept[none] = available[none]
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True))
 
 
 def set_sizes(available: Mask | None, n: int, k: int) -> Floats:

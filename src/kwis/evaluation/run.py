@@ -21,7 +21,7 @@ from kwis.checks import (
 )
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
-from kwis.errors import InputError, KwisWarning
+from kwis.errors import InputError, KwisWarning, UnsupportedError
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -134,6 +134,8 @@ def evaluate(
 
         found = opened(log, client, progress)
         if not isinstance(found, LoggedBandit):
+            if found.roles.candidates is not None:
+                raise UnsupportedError("`candidates` must go with a log that fits in memory, got a larger one")
             large = found if said is None else said_of(found, said)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kwis._validation import read_only
+from kwis.data.candidates import of_pairs, refuse_lone, refuse_outside, uniform
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
@@ -143,24 +144,29 @@ def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
     return weight
 
 
+def uniform_distribution(log: LoggedBandit) -> Floats:
+    """``(n, K)`` the policy that takes every action available in a row with the same probability."""
+    return read_only(uniform(log.available, log.n, log.n_actions))
+
+
 def from_probability(
     log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()
 ) -> TargetPolicy:
     """Target from its probability of the logged action; with two actions that is the whole distribution."""
     values = probabilities_in(column, columns[0] if columns else name, "target")
-    whole = None
-    if log.n_actions == 2:
-        whole = np.empty((len(log), 2))
-        whole[np.arange(len(log)), log.action] = values
-        whole[np.arange(len(log)), 1 - log.action] = 1 - values
-        whole = read_only(whole)
+    refuse_lone(values, log.available, "target")
+    whole = of_pairs(values, log.action, log.available, log.n_actions)
     source = (
         f"column `{columns[0]}`: probability of the logged action"
         if columns
         else "probability of the logged action"
     )
     return TargetPolicy(
-        name=name, logged=read_only(values), distribution=whole, columns=columns, source=source
+        name=name,
+        logged=read_only(values),
+        distribution=None if whole is None else read_only(whole),
+        columns=columns,
+        source=source,
     )
 
 
@@ -185,7 +191,8 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
 def from_distribution(
     log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()
 ) -> TargetPolicy:
-    """Target from a checked ``(n, K)`` distribution."""
+    """Target from a checked ``(n, K)`` distribution, refused where it takes actions that are not available."""
+    refuse_outside(whole, log.available, log.action_names, "target")
     logged = whole[np.arange(len(log)), log.action]
     return TargetPolicy(
         name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source

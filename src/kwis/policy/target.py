@@ -15,6 +15,7 @@ what :func:`kwis.cross_fit` returns         learnt from this log, each row by a 
 a function                                  called with the log; returns any of the arrays below
 an array ``(n,)``                           as a column would be
 an array ``(n, K)`` or ``(n, K, 1)``        the whole distribution, in the order of ``log.action_names``
+a column of lists, where candidates are     the probability of each candidate, in their order
 ==========================================  ================================================================
 
 No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would
@@ -37,6 +38,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kwis._validation import read_only
+from kwis.data.candidates import aligned, score_lists
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import (
     TOLERANCE,
@@ -48,6 +50,7 @@ from kwis.data.distributions import (
     proper_family,
     sums_to_one,
 )
+from kwis.data.lists import lists_in
 from kwis.data.log import LoggedBandit
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError, KwisError, KwisWarning
@@ -63,6 +66,7 @@ from kwis.policy.discrete import (
     from_distribution,
     from_probability,
 )
+from kwis.typing import Floats
 
 _TRAINED_WHERE = (
     "{} is a fitted model and would look better than it is on the rows it was trained on: "
@@ -148,7 +152,8 @@ def resolve_target(
     if hasattr(target, "predict_proba"):
         kind = type(target).__name__
         policy = _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
-        return replace(policy, question=_TRAINED_WHERE.format(policy.name))
+        among = None if log.available is None else f"{policy.name} chooses among the candidates of each row"
+        return replace(policy, question=_TRAINED_WHERE.format(policy.name), note=among)
     if callable(target):
         label = name or str(getattr(target, "__name__", "function"))
         return _from_array(log, _called(target, log, label), label, f"function {label}")
@@ -185,6 +190,10 @@ def _called(target: Any, log: LoggedBandit, name: str) -> Any:
 
 
 def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]) -> TargetPolicy:
+    beside = None if _holds_actions(log, target) else _by_candidate(log, log.table, target)
+    if beside is not None:
+        columns = log.table.blocks.get(target, (target,) if target in log.table else ())
+        return from_distribution(log, beside, name, f"column `{target}`: probability of each candidate", columns)
     if target not in log.table:
         return _from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
@@ -209,6 +218,23 @@ def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _by_candidate(log: LoggedBandit, table: Table, target: str) -> Floats | None:
+    """``(n, K)`` distribution from lists of probabilities in the order of the candidates; None where there are
+    no lists.
+    """
+    if log.candidates is None:
+        return None
+    sets, scores = lists_in(log.table, log.candidates), score_lists(table, target)
+    return None if sets is None or scores is None else aligned(sets, scores, target, log.action_names, "target")
+
+
+def _holds_actions(log: LoggedBandit, target: str) -> bool:
+    """Whether a column of text names an action in each row, and no list of probabilities."""
+    if target not in log.table or log.table.column(target).kind != "text":
+        return False
+    return bool((codes_of(log.table.column(target), log.action_names)[0] >= 0).any())
 
 
 def _coincidence(target: str, members: Sequence[str], others: Container[str]) -> bool:
@@ -277,14 +303,19 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
     table = None if is_single(values) else table_of([("target", values)])
-    if table is None or not table.columns:
+    if table is None or not (table.columns or (table.lists and log.candidates is not None)):
         raise InputError(
             f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}"
         )
-    if table.n != len(log):
+    count = len(next(iter((table.columns or table.lists).values())))
+    if count != len(log):
         raise InputError(
-            f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows"
+            f"`target` must have one entry per row of the log, got {count} for {len(log)} rows"
         )
+    matrix = len(table.blocks.get("target", ())) == log.n_actions
+    beside = None if matrix or not (table.lists or table.blocks) else _by_candidate(log, table, "target")
+    if beside is not None:
+        return from_distribution(log, beside, name, f"{source}: probability of each candidate")
     names = table.blocks.get("target")
     if names is None:
         column = table.column("target")

@@ -102,7 +102,14 @@ def _columns(source: Source, roles: Roles) -> tuple[tuple[str, ...], tuple[str, 
 def _named(roles: Roles) -> Iterable[str]:
     """Every column that somebody named."""
     yield from roles.single
-    for several in (roles.reward or "reward", roles.propensity or (), roles.context or (), roles.categorical):
+    sets = roles.candidates if isinstance(roles.candidates, str | Mapping) else ()
+    for several in (
+        roles.reward or "reward",
+        roles.propensity or (),
+        roles.context or (),
+        roles.categorical,
+        sets,
+    ):
         yield from (
             [several]
             if isinstance(several, str)

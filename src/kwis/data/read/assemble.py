@@ -17,6 +17,7 @@ from kwis.data.candidates import (
     refuse_lone,
     refuse_outside,
     refuse_unavailable,
+    score_lists,
     sizes_in_words,
     with_candidates,
 )
@@ -30,6 +31,7 @@ from kwis.data.distributions import (
     proper_family,
 )
 from kwis.data.encode import encode, seconds
+from kwis.data.lists import lists_in
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.data.read.context import context_columns
 from kwis.data.read.source import PropensityColumns, Roles, Source, with_usual_propensity
@@ -209,9 +211,10 @@ def _aligned(
     """The whole distribution from scores aligned with the candidates, where these are lists."""
     if offered is None or offered.lists is None or not isinstance(propensity, str):
         return None
-    whole = aligned(table, offered.lists, propensity, actions, "propensity")
-    if whole is None:
+    sets, scores = lists_in(table, offered.lists), score_lists(table, propensity)
+    if sets is None or scores is None:
         return None
+    whole = aligned(sets, scores, propensity, actions, "propensity")
     return _Behaviour(None, whole, table.blocks.get(propensity, (propensity,) if propensity in table else ()))
 
 

@@ -40,7 +40,8 @@ class PredictedRewards:
     reward
         Name of the reward.
     expected, logged
-        ``(n, K)`` predicted reward of every action, and ``(n,)`` of the logged one.
+        ``(n, K)`` predicted reward of every action, 0 where it is not available, and ``(n,)`` of the logged
+        one.
     model
         The regressor, in words.
     folds
@@ -107,7 +108,9 @@ def predict_rewards(
     candidates = candidates or default_models(
         len(log), features.shape[1], log.n_actions, int(generator.integers(2**31))
     )
-    lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, log.row_weight)
+    lesson = Lesson.of(
+        features, log.action, log.reward[:, index], log.n_actions, log.row_weight, log.available
+    )
     tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
         reward=log.reward_names[index],
