@@ -61,7 +61,7 @@ def with_candidates(table: Table, asked: Any) -> tuple[Table, CandidateColumns]:
     given = table_of([(GIVEN, asked)])
     if not given.columns and not given.lists:
         raise InputError("`candidates` must name a column, or hold a list of actions per row, got something else")
-    if len(next(iter((given.lists or given.columns).values()))) != table.n:
+    if given.n != table.n:
         raise InputError(f"`candidates` must have one entry per row, got {given.n} for {table.n} rows")
     return replace(
         table,
@@ -249,7 +249,7 @@ def _by_action(
 ) -> dict[Label, str]:
     """One yes/no column per action; of a prefix or a mapping, also of actions that no row took."""
     if isinstance(asked, str):
-        found = {
+        found: dict[Label, str] = {
             name.removeprefix(f"{asked}_"): name
             for name, column in table.columns.items()
             if name.startswith(f"{asked}_") and _is_yes_no(column)

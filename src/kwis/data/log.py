@@ -54,6 +54,9 @@ class LoggedBandit:
     group, logger
         ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels
         the latter.
+    logger_propensity
+        ``(n, L)`` probability with which each of the loggers would have taken the logged action, where it is
+        known for all of them; see :mod:`kwis.policy.loggers`.
     group_origin
         ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.data.copies`;
         ``"shared"`` where rows that share a value share one draw, though nobody said so, see
@@ -94,6 +97,7 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    logger_propensity: Floats | None = None
     available: Mask | None = None
     candidates: str | None = None
 
@@ -167,6 +171,7 @@ class LoggedBandit:
             group=pick(self.group),
             time=pick(self.time),
             logger=pick(self.logger),
+            logger_propensity=pick(self.logger_propensity),
             available=pick(self.available),
         )
 

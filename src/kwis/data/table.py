@@ -40,7 +40,9 @@ class Table:
 
     @property
     def n(self) -> int:
-        return len(next(iter(self.columns.values()))) if self.columns else 0
+        if self.columns:
+            return len(next(iter(self.columns.values())))
+        return len(next(iter(self.lists.values()))) if self.lists else 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,7 +116,8 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
                 refuse_alike([key, key])
             columns[key] = column if piece else dated(column)
     refuse_alike([*columns, *lists, *opaque])
-    lengths = {name: len(column) for name, column in (*columns.items(), *lists.items())}
+    lengths = {name: len(column) for name, column in columns.items()}
+    lengths |= {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) > 1:
         first, other = (
             next(iter(lengths)),
@@ -224,7 +227,8 @@ def _pieces(name: str, values: Any) -> Column | dict[str, Column] | ListColumn |
     try:
         return column_of(array)
     except TypeError:
-        return list_column(np.ma.filled(array, None) if isinstance(array, np.ma.MaskedArray) else array)
+        plain = np.ma.filled(array, None) if isinstance(array, np.ma.MaskedArray) else array
+        return list_column(plain.tolist())
 
 
 def _array(values: Any) -> Array:

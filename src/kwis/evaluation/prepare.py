@@ -17,6 +17,7 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, RepairMode, mend
+from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
 from kwis.models.reward import PredictedRewards
@@ -75,6 +76,12 @@ class Ready:
             weigh(self.log, target)  # a weight that overflows is a matter of the log as it is
         found = mend(self.log, self.targets, mode, self.seed)
         return replace(self, log=found.log, repair=mode, mended=found)
+
+    def pooled(self) -> Ready:
+        """The same with weights that go by all loggers, where there are several and their probabilities are
+        known.
+        """
+        return replace(self, targets=pooled(self.log, self.targets))
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""

@@ -163,7 +163,7 @@ def evaluate(
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine():
         steps("checking the propensities")
-        ready = ready.repaired(repair)
+        ready = ready.repaired(repair).pooled()
         return _Run(
             ready=ready,
             roster=roster,

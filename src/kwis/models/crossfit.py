@@ -149,12 +149,12 @@ def _classified(model: Any, log: LoggedBandit, reward: int, share: float) -> _Le
             np.unique(log.action[rows][kept]).size < 2
         ):  # nothing to tell apart: the most rewarded action, whatever the context
             best = np.bincount(log.action[rows], weights=gain, minlength=log.n_actions).argmax()
-            return _greedy(_best(np.bincount([best], minlength=log.n_actions), log, held), log, held, share)
+            return _greedy(_best(np.eye(log.n_actions)[best], log, held), log, held, share)
         with fitting(model, log.n):
             fitted = clone(model)
             fitted.fit(features[rows][kept], log.action[rows][kept], **weight_argument(fitted, gain[kept]))
             if log.available is None:
-                chosen = np.asarray(fitted.predict(features[held]), dtype=np.int64)
+                chosen: Ints = np.asarray(fitted.predict(features[held]), dtype=np.int64)
             else:
                 chances = np.zeros((held.size, log.n_actions))
                 chances[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(features[held])

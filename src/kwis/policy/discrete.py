@@ -100,6 +100,9 @@ class TargetPolicy:
         What to say about it beside any result.
     elsewhere
         Whether somebody said that it has not learnt from these rows.
+    factor
+        ``(n,)`` what weights are multiplied by where several loggers are pooled; None: nothing. See
+        :mod:`kwis.policy.loggers`.
     """
 
     name: str
@@ -110,11 +113,13 @@ class TargetPolicy:
     question: str | None = None
     note: str | None = None
     elsewhere: bool = False
+    factor: Floats | None = None
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""
         whole = None if self.distribution is None else read_only(self.distribution[rows])
-        return replace(self, logged=read_only(self.logged[rows]), distribution=whole)
+        factor = None if self.factor is None else read_only(self.factor[rows])
+        return replace(self, logged=read_only(self.logged[rows]), distribution=whole, factor=factor)
 
 
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
@@ -123,9 +128,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         raise InputError(
             "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
         )
+    weight = _ratios(target.logged, log.propensity)
     return WeightedSample(
         context=log.context,
-        weight=_ratios(target.logged, log.propensity),
+        weight=weight if target.factor is None else weight * target.factor,
         reward=log.reward[:, log.reward_number(reward)],
         categorical=log.categorical,
         group=log.group,

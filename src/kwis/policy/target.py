@@ -307,10 +307,9 @@ def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> Targe
         raise InputError(
             f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}"
         )
-    count = len(next(iter((table.columns or table.lists).values())))
-    if count != len(log):
+    if table.n != len(log):
         raise InputError(
-            f"`target` must have one entry per row of the log, got {count} for {len(log)} rows"
+            f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows"
         )
     matrix = len(table.blocks.get("target", ())) == log.n_actions
     beside = None if matrix or not (table.lists or table.blocks) else _by_candidate(log, table, "target")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,30 +11,18 @@ from kwis._validation import one_of, read_only
 from kwis.data.candidates import (
     CandidateColumns,
     Candidates,
-    aligned,
     candidates_in,
-    of_pairs,
-    refuse_lone,
-    refuse_outside,
     refuse_unavailable,
-    score_lists,
     sizes_in_words,
     with_candidates,
 )
 from kwis.data.columns import Label
-from kwis.data.distributions import (
-    codes_of,
-    columns_by_action,
-    distribution_in,
-    named,
-    numbers_in,
-    proper_family,
-)
+from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
-from kwis.data.lists import lists_in
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
+from kwis.data.read.behaviour import Loggers, Taken, behaviour_in
 from kwis.data.read.context import context_columns
-from kwis.data.read.source import PropensityColumns, Roles, Source, with_usual_propensity
+from kwis.data.read.source import Roles, Source, with_usual_propensity
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
@@ -61,7 +49,8 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     if offered is not None:
         action, action_names = _recoded(action, action_names, offered.actions), offered.actions
         refuse_unavailable(action, offered.available, action_names)
-    behaviour = _behaviour(table, roles.propensity, action, action_names, offered)
+    loggers = None if roles.logger is None else Loggers(*_labels(table, roles.logger, "logger"))
+    behaviour = behaviour_in(table, roles.propensity, Taken(action, action_names, offered), loggers)
     rewards = table.expand("reward" if roles.reward is None else roles.reward, "reward")
     if not rewards:
         raise InputError("`reward` must name at least one column, got none")
@@ -70,7 +59,6 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names, sets)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
-    logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
     return LoggedBandit(
         action=read_only(action),
         action_names=action_names,
@@ -85,8 +73,9 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
         group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
-        logger=None if logger is None else read_only(logger),
-        logger_names=logger_names,
+        logger=None if loggers is None else read_only(loggers.codes),
+        logger_names=() if loggers is None else loggers.names,
+        logger_propensity=behaviour.by_logger,
         notes=(*source.notes, *usual, *_sizes(offered), *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
@@ -172,87 +161,6 @@ def _actions(
             f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}"
         )
     return codes, names
-
-
-@dataclass(frozen=True, slots=True)
-class _Behaviour:
-    logged: Floats | None
-    whole: Floats | None
-    columns: tuple[str, ...]
-
-
-def _behaviour(
-    table: Table,
-    propensity: PropensityColumns | None,
-    action: Ints,
-    actions: tuple[Label, ...],
-    offered: Candidates | None = None,
-) -> _Behaviour:
-    """Probability of the logged action, and of all actions where it is known."""
-    if propensity is None or propensity is False:
-        return _Behaviour(None, None, ())
-    found = _aligned(table, propensity, actions, offered) or _by_column(table, propensity, action, actions)
-    logged, whole, available = found.logged, found.whole, None if offered is None else offered.available
-    if whole is not None:
-        refuse_outside(whole, available, actions, "propensity")
-        if logged is None:
-            logged = whole[np.arange(table.n), action]
-            _refuse_impossible(logged, found.columns, action, actions)
-    else:
-        assert logged is not None
-        refuse_lone(logged, available, "propensity")
-        whole = of_pairs(logged, action, available, len(actions))
-    return _Behaviour(read_only(logged), None if whole is None else read_only(whole), found.columns)
-
-
-def _aligned(
-    table: Table, propensity: PropensityColumns, actions: tuple[Label, ...], offered: Candidates | None
-) -> _Behaviour | None:
-    """The whole distribution from scores aligned with the candidates, where these are lists."""
-    if offered is None or offered.lists is None or not isinstance(propensity, str):
-        return None
-    sets, scores = lists_in(table, offered.lists), score_lists(table, propensity)
-    if sets is None or scores is None:
-        return None
-    whole = aligned(sets, scores, propensity, actions, "propensity")
-    return _Behaviour(None, whole, table.blocks.get(propensity, (propensity,) if propensity in table else ()))
-
-
-def _by_column(
-    table: Table, propensity: PropensityColumns, action: Ints, actions: tuple[Label, ...]
-) -> _Behaviour:
-    """One column for the logged action, or one per action."""
-    rows = np.arange(table.n)
-    if isinstance(propensity, str) and propensity in table:
-        logged = numbers_in(table.column(propensity), propensity, "propensity")
-        _refuse_outside(logged, propensity)
-        members = proper_family(table, propensity, actions)
-        whole = distribution_in(table, members, "propensity") if members else None
-        if whole is not None and np.abs(whole[rows, action] - logged).max() > 1e-6:
-            whole = None  # columns that are called alike but are something else
-        return _Behaviour(logged, whole, (propensity, *members))
-    assert propensity is not False
-    names = columns_by_action(table, propensity, actions, "propensity")
-    return _Behaviour(None, distribution_in(table, names, "propensity"), names)
-
-
-def _refuse_impossible(
-    logged: Floats, names: Sequence[str], action: Ints, actions: Sequence[Label]
-) -> None:
-    if (logged <= 0).any():
-        row = int(np.argmax(logged <= 0))
-        name = names[action[row]] if len(names) == len(actions) else "propensity"
-        raise InputError(
-            f"{named(name, 'propensity')} must be positive where its action was taken, got "
-            f"{logged[row]} for {actions[action[row]]!r} at row {row}"
-        )
-
-
-def _refuse_outside(logged: Floats, name: str) -> None:
-    bad = (logged <= 0) | (logged > 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"{named(name, 'propensity')} must be in (0, 1], got {logged[row]} at row {row}")
 
 
 def _row_weights(table: Table, name: str) -> Floats:

@@ -60,7 +60,9 @@ def read_log(
         Column with the probability of the logged action; or one column per action, as a mapping from actions,
         a list in the order of the sorted actions, or a prefix. None: the column called ``propensity`` or
         ``pscore``, if there is one, which a note then says, and otherwise they are estimated. False: they are
-        estimated whatever columns there are.
+        estimated whatever columns there are. Where several policies logged, a mapping from each ``logger`` to
+        the column with its probability of the logged action, or the prefix of these columns: rows are then
+        weighted by all loggers together where that is more precise.
     propensity_source
         ``"randomiser"`` if propensities are the probabilities that the system drew its actions with,
         ``"model"`` if a model was fitted to actions or scores to get them: only the former leave no room for
