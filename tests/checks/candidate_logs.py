@@ -1,4 +1,4 @@
-"""Logs with candidate sets of which everything is known: right propensities, and some wrong in several ways."""
+"""Logs with candidate sets of which everything is known: right propensities, and wrong ones."""
 
 from __future__ import annotations
 

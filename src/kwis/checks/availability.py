@@ -21,7 +21,9 @@ from kwis.typing import Floats
 
 FAR_BELOW = 0.8
 """A mean of ``1 / (K p)`` below this is far below 1."""
-_BELOW_CHANCE = 0.9  # of the smallest mean of the redrawn logs, as completed propensities are only near the true
+_BELOW_CHANCE = (
+    0.9  # of the smallest mean of the redrawn logs, as completed propensities are only near the true
+)
 _REDRAWN = 199
 _CELLS = 2_000_000  # rows times actions: enough rows for an effect of this size
 ASK = "some actions seem not to be available in some rows; name them with --candidates"

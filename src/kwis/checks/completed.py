@@ -17,6 +17,7 @@ from kwis.typing import Floats, Ints
 
 _RIDGE = 0.01
 _PULL = 5.0  # rows' worth of a constant in each action's regression
+_PULL_IN_SETS = 1.0  # the same with candidate sets, whose many actions have few rows each
 _LEAST = 1e-4  # probabilities below count as this in logarithms
 _ROUNDS = 8
 _MOST_ROWS = 20_000  # enough to fit scores
@@ -115,7 +116,8 @@ def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Fl
     some = np.linspace(0, len(log) - 1, min(len(log), _MOST_ROWS)).astype(np.intp)
     part, action = design[some], log.action[some]
     closed = None if log.available is None else ~log.available[some]
-    fits = [_Regression(part, np.flatnonzero(action == code), mass[some]) for code in np.unique(action)]
+    pull = _PULL if log.available is None else _PULL_IN_SETS
+    fits = [_Regression(part, np.flatnonzero(action == code), mass[some], pull) for code in np.unique(action)]
     lines = np.zeros((1 + design.shape[1], log.n_actions))
     lines[0] = wanted.min()  # of actions that no row took
     total = np.zeros(len(some))
@@ -133,12 +135,12 @@ def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Fl
 class _Regression:
     """Ridge regression on some rows, for one outcome after another."""
 
-    def __init__(self, design: Floats, rows: Ints, mass: Floats) -> None:
+    def __init__(self, design: Floats, rows: Ints, mass: Floats, pull: float) -> None:
         self.rows, self.share = rows, mass[rows] / mass[rows].sum()
         self.centre = self.share @ design[rows]
         own = design[rows] - self.centre
         weighted = own.T * (len(rows) * self.share)
-        self.solver = np.linalg.solve(weighted @ own + _PULL * np.eye(design.shape[1]), weighted)
+        self.solver = np.linalg.solve(weighted @ own + pull * np.eye(design.shape[1]), weighted)
 
     def line(self, outcome: Floats) -> Floats:
         """Constant and slopes."""

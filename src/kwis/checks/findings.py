@@ -14,7 +14,6 @@ from kwis.models.propensity.support import Support
 from kwis.results import Verdict
 from kwis.typing import Bandwidth, Floats, Ints
 
-
 UNIFORM = "a uniform policy"
 """Name of the policy that stands in for a target where there is none."""
 

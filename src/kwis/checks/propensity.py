@@ -102,7 +102,9 @@ def propensity_report(
     def judged(about: Sequence[str]) -> Verdict:
         others = [name for name in names if name not in about]
         counted = [test for test in failures if not _is_of(test, others)]
-        return propensity_verdict(counted, signs, len(log), estimated is not None, untested, targets=names, asks=asks)
+        return propensity_verdict(
+            counted, signs, len(log), estimated is not None, untested, targets=names, asks=asks
+        )
 
     return PropensityReport(
         verdict=judged(names),

@@ -39,6 +39,9 @@ def check(
     candidates: opt.Candidates = None,
     row_weight: opt.RowWeight = None,
     group: opt.Group = None,
+    logger: opt.Logger = None,
+    position: opt.Position = None,
+    position_in: opt.PositionIn = None,
     query: opt.Query = None,
     format: opt.Format = None,  # noqa: A002 - the name of the option
     limit: TimeLimit = None,
@@ -63,6 +66,9 @@ def check(
             candidates=candidates,
             row_weight=row_weight,
             group=group,
+            logger=logger,
+            position=position,
+            position_in=position_in,
             query=query,
             format=format,
         )

@@ -56,6 +56,9 @@ def compare(
     candidates: opt.Candidates = None,
     row_weight: opt.RowWeight = None,
     group: opt.Group = None,
+    logger: opt.Logger = None,
+    position: opt.Position = None,
+    position_in: opt.PositionIn = None,
     query: opt.Query = None,
     format: opt.Format = None,  # noqa: A002 - the name of the option
     estimator: opt.Estimator = None,
@@ -85,6 +88,9 @@ def compare(
             candidates=candidates,
             row_weight=row_weight,
             group=group,
+            logger=logger,
+            position=position,
+            position_in=position_in,
             query=query,
             format=format,
         )

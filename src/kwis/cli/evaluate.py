@@ -48,6 +48,8 @@ def evaluate(
     group: opt.Group = None,
     time: opt.Time = None,
     logger: opt.Logger = None,
+    position: opt.Position = None,
+    position_in: opt.PositionIn = None,
     query: opt.Query = None,
     format: opt.Format = None,  # noqa: A002 - the name of the option
     by: opt.By = None,
@@ -94,6 +96,8 @@ def evaluate(
             group=group,
             time=time,
             logger=logger,
+            position=position,
+            position_in=position_in,
             query=query,
             format=format,
         )

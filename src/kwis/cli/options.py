@@ -27,6 +27,13 @@ class SourceChoice(StrEnum):
     MODEL = "model"
 
 
+class PositionChoice(StrEnum):
+    """What ``--position-in`` may be."""
+
+    CONTEXT = "context"
+    ACTION = "action"
+
+
 _COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
 
 
@@ -84,8 +91,8 @@ Propensity = Annotated[
     str | None,
     _column(
         "--propensity",
-        "The logger's probability of the action taken, or the prefix of one column per action. Default: "
-        "propensity.",
+        "The logger's probability of the action taken, or the prefix of one column per action, or, with "
+        "--logger, of one per logger. Default: propensity.",
     ),
 ]
 PropensityFrom = Annotated[
@@ -126,8 +133,8 @@ Candidates = Annotated[
     str | None,
     _column(
         "--candidates",
-        "The actions that could be taken in each row, where not all could be: a column of lists or of text such "
-        "as a|b|c, or the prefix of one yes/no column per action.",
+        "The actions that could be taken in each row, where not all could be: a column of lists or of text "
+        "such as a|b|c, or the prefix of one yes/no column per action.",
     ),
 ]
 RowWeight = Annotated[
@@ -136,6 +143,18 @@ RowWeight = Annotated[
 Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]
 Time = Annotated[str | None, _column("--time", "Date or number by which to look for drift.")]
 Logger = Annotated[str | None, _column("--logger", "Which logging policy acted, where there were several.")]
+Position = Annotated[
+    str | None, _column("--position", "Position or slot of a decision, part of the context or of the action.")
+]
+PositionIn = Annotated[
+    PositionChoice | None,
+    typer.Option(
+        "--position-in",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+        help="Whether the position is part of the context or of the action. Default: context.",
+    ),
+]
 Query = Annotated[
     str | None,
     typer.Option(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kwis.cli.options import SourceChoice, listed
+from kwis.cli.options import PositionChoice, SourceChoice, listed
 from kwis.cli.terminal import say
 from kwis.errors import InputError, KwisError
 
@@ -37,6 +37,8 @@ class LogOptions:
     group: str | None = None
     time: str | None = None
     logger: str | None = None
+    position: str | None = None
+    position_in: PositionChoice | None = None
     query: str | None = None
     format: str | None = None
 
@@ -80,6 +82,8 @@ class LogOptions:
             group=self.group,
             time=self.time,
             logger=self.logger,
+            position=self.position,
+            position_in=None if self.position_in is None else self.position_in.value,
             actions=self._actions(found),
             candidates=self.candidates,
             categorical=listed(self.categorical, table) or (),
@@ -132,6 +136,8 @@ class LogOptions:
             group=self.group,
             time=self.time,
             logger=self.logger,
+            position=self.position,
+            position_in=None if self.position_in is None else self.position_in.value,
             actions=_labels(listed(self.actions), names.get(self.action or "action")),
             candidates=self.candidates,
             categorical=listed(self.categorical, names) or (),

@@ -60,7 +60,9 @@ def with_candidates(table: Table, asked: Any) -> tuple[Table, CandidateColumns]:
         return table, asked
     given = table_of([(GIVEN, asked)])
     if not given.columns and not given.lists:
-        raise InputError("`candidates` must name a column, or hold a list of actions per row, got something else")
+        raise InputError(
+            "`candidates` must name a column, or hold a list of actions per row, got something else"
+        )
     if given.n != table.n:
         raise InputError(f"`candidates` must have one entry per row, got {given.n} for {table.n} rows")
     return replace(
@@ -225,7 +227,9 @@ def _from_lists(
 ) -> Candidates:
     if lists.entries.missing.any():
         row = int(lists.rows[np.argmax(lists.entries.missing)])
-        raise InputError(f"{named(name, 'candidates')} must name an action in every entry, got none at row {row}")
+        raise InputError(
+            f"{named(name, 'candidates')} must name an action in every entry, got none at row {row}"
+        )
     codes = codes_in(lists, logged)
     actions: tuple[Label, ...] = tuple(logged)
     if (codes < 0).any():
@@ -265,7 +269,9 @@ def _by_action(
     }
     for action in logged:
         if action not in by_label:
-            raise InputError(f"`candidates` must have a column for every action taken, got none for {action!r}")
+            raise InputError(
+                f"`candidates` must have a column for every action taken, got none for {action!r}"
+            )
     return by_label
 
 
@@ -279,7 +285,9 @@ def _flags(column: Column, name: str) -> Mask:
     if not _is_yes_no(column) or column.missing.any():
         values = column.values if column.kind in ("number", "boolean") else np.full(len(column), np.nan)
         row = int(np.argmax(~np.isin(values, (0, 1))))
-        raise InputError(f"{named(name, 'candidates')} must hold yes or no, got {column.at(row)!r} at row {row}")
+        raise InputError(
+            f"{named(name, 'candidates')} must hold yes or no, got {column.at(row)!r} at row {row}"
+        )
     return np.asarray(column.values == 1)
 
 
@@ -295,7 +303,9 @@ def _numbers(scores: ListColumn, name: str, role: str) -> Floats:
         return probabilities_in(entries, name, role)
     except InputError as trouble:  # a place in all lists says nothing to the user, its row does
         sentence, at, place = str(trouble).rpartition(" at row ")
-        raise InputError(f"{sentence}{at}{scores.rows[int(place)]}" if place.isdigit() else str(trouble)) from None
+        raise InputError(
+            f"{sentence}{at}{scores.rows[int(place)]}" if place.isdigit() else str(trouble)
+        ) from None
 
 
 def _label(label: Any, kind: Kind, name: str) -> Label:

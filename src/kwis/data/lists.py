@@ -1,8 +1,8 @@
 """Columns that hold a list in every row: candidates, and scores aligned with them.
 
-A list may come as a list (Parquet, Arrow, JSON, Python) or as text: ``a|b|c``, ``a;b;c``, ``a,b,c``, ``[a, b]`` or
-``["a", "b"]``. Equally long lists of numbers are read as a block of columns (:class:`kwis.data.table.Table`)
-and count as lists too.
+A list may come as a list (Parquet, Arrow, JSON, Python) or as text: ``a|b|c``, ``a;b;c``, ``a,b,c``,
+``[a, b]`` or ``["a", "b"]``. Equally long lists of numbers are read as a block of columns
+(:class:`kwis.data.table.Table`) and count as lists too.
 """
 
 from __future__ import annotations
@@ -72,11 +72,13 @@ def _entries(item: Any) -> list[Any] | None:
 def lists_joined(pieces: Sequence[ListColumn]) -> ListColumn | None:
     """One column of several, one after the other; None where their entries are of different kinds."""
     entries = joined([piece.entries for piece in pieces])
-    return None if entries is None else ListColumn(entries, np.concatenate([piece.lengths for piece in pieces]))
+    return (
+        None if entries is None else ListColumn(entries, np.concatenate([piece.lengths for piece in pieces]))
+    )
 
 
 def block_as_lists(columns: Mapping[str, Column], members: Sequence[str]) -> ListColumn | None:
-    """A block of columns as the equally long lists that it was made from; gaps at the end of a list are no entries."""
+    """A block of columns as the equally long lists that it was made from; gaps are no entries."""
     picked = [columns[name] for name in members]
     if {column.kind for column in picked} == {"boolean"}:
         return None
@@ -90,7 +92,9 @@ def block_as_lists(columns: Mapping[str, Column], members: Sequence[str]) -> Lis
 
 
 def lists_in(table: Table, name: str) -> ListColumn | None:
-    """The lists that a name stands for: a column of lists, a block, or a column of text or single values; None for no such name."""
+    """The lists that a name stands for: a column of lists, a block, or a column of text or single values; None
+    for no such name.
+    """
     if name in table.lists:
         return table.lists[name]
     if name in table.blocks:

@@ -71,6 +71,11 @@ class LoggedBandit:
         ``(n, K)`` which actions could be taken in each row; None if all of them could be in every row.
     candidates
         The raw column of lists that ``available`` was read from, if it was: scores may be aligned with it.
+    position, position_names
+        ``(n,)`` codes of the position or slot of each decision, and their labels; see
+        :mod:`kwis.data.position`.
+    items
+        Labels of the items where the position is part of the action; None elsewhere.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
@@ -100,6 +105,9 @@ class LoggedBandit:
     logger_propensity: Floats | None = None
     available: Mask | None = None
     candidates: str | None = None
+    position: Ints | None = None
+    position_names: tuple[Label, ...] = ()
+    items: tuple[Label, ...] | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -173,6 +181,7 @@ class LoggedBandit:
             logger=pick(self.logger),
             logger_propensity=pick(self.logger_propensity),
             available=pick(self.available),
+            position=pick(self.position),
         )
 
     def without_context(self, columns: Iterable[str]) -> LoggedBandit:

@@ -180,9 +180,7 @@ def stacked(pieces: Sequence[Table]) -> Table:
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque), lists=lists)
 
 
-def _stacked_lists(
-    pieces: Sequence[Table], blocks: Mapping[str, tuple[str, ...]]
-) -> dict[str, ListColumn]:
+def _stacked_lists(pieces: Sequence[Table], blocks: Mapping[str, tuple[str, ...]]) -> dict[str, ListColumn]:
     """Columns of lists, which some pieces have as blocks where their lists happen to be equally long."""
     found: dict[str, ListColumn] = {}
     for name in {name: None for piece in pieces for name in (*piece.lists, *piece.blocks)}:

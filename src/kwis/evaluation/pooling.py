@@ -1,5 +1,5 @@
-"""Which weights a log of several loggers is evaluated with: those of :mod:`kwis.policy.loggers` with the smallest
-estimated variance.
+"""Which weights a log of several loggers is evaluated with: those of :mod:`kwis.policy.loggers` with the
+smallest estimated variance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def pooled(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[TargetPo
         return tuple(targets)
     reason = _why_naive(log)
     if reason is not None:
-        return tuple(_noted(target, f"rows of each logger are weighted by that logger alone: {reason}") for target in targets)
+        return tuple(
+            _noted(target, f"rows of each logger are weighted by that logger alone: {reason}")
+            for target in targets
+        )
     return tuple(_chosen(log, target) for target in targets)
 
 
@@ -55,8 +58,8 @@ def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
         if name != best and variances[best] > 0 and np.isfinite(value)
     )
     note = (
-        f"{target.name} has {best} weights over the {len(log.logger_names)} loggers, with the smallest estimated "
-        f"standard error" + (f" ({others} that)" if others else "")
+        f"{target.name} has {best} weights over the {len(log.logger_names)} loggers, with the smallest "
+        f"estimated standard error" + (f" ({others} that)" if others else "")
     )
     return _noted(replace(target, factor=read_only(factors[best]) if best != "naive" else None), note)
 

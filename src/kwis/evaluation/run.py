@@ -135,7 +135,9 @@ def evaluate(
         found = opened(log, client, progress)
         if not isinstance(found, LoggedBandit):
             if found.roles.candidates is not None:
-                raise UnsupportedError("`candidates` must go with a log that fits in memory, got a larger one")
+                raise UnsupportedError(
+                    "`candidates` must go with a log that fits in memory, got a larger one"
+                )
             large = found if said is None else said_of(found, said)
             models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
             where = {"exact": exact, "client": client, "progress": progress}

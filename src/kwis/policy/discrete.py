@@ -197,7 +197,7 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
 def from_distribution(
     log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()
 ) -> TargetPolicy:
-    """Target from a checked ``(n, K)`` distribution, refused where it takes actions that are not available."""
+    """Target from a checked ``(n, K)`` distribution, refused where it takes actions not available."""
     refuse_outside(whole, log.available, log.action_names, "target")
     logged = whole[np.arange(len(log)), log.action]
     return TargetPolicy(

@@ -7,8 +7,8 @@
     variance is never above that of the naive weights, and a logger that nearly never takes the target's
     actions no longer makes huge weights.
 ``weighted``
-    Naive weights times a factor of each logger, which is proportional to one over its mean squared weight and 1
-    on average: rows of loggers far from the target count less.
+    Naive weights times a factor of each logger, which is proportional to one over its mean squared weight
+    and 1 on average: rows of loggers far from the target count less.
 
 All three are 1 on average under right propensities. Balanced and weighted ones need the contexts to come from
 the same distribution for every logger, which :mod:`kwis.evaluation.pooling` tests.
@@ -35,8 +35,8 @@ def balanced_factor(by_logger: Floats, logger: Ints, mass: Floats | None) -> Flo
 
 
 def weighted_factor(weight: Floats, logger: Ints, count: int, mass: Floats | None) -> Floats:
-    """``(n,)`` weighted over naive weights; a mean squared weight below 1, which only chance can bring, counts
-    as 1.
+    """``(n,)`` weighted over naive weights; a mean squared weight below 1, which only chance can bring,
+    counts as 1.
     """
     shares = _shares(logger, count, mass)
     rows = np.ones(len(logger)) if mass is None else mass

@@ -15,6 +15,7 @@ what :func:`kwis.cross_fit` returns         learnt from this log, each row by a 
 a function                                  called with the log; returns any of the arrays below
 an array ``(n,)``                           as a column would be
 an array ``(n, K)`` or ``(n, K, 1)``        the whole distribution, in the order of ``log.action_names``
+an array ``(n, K, L)``                      the same by position, where the log has a ``position``
 a column of lists, where candidates are     the probability of each candidate, in their order
 ==========================================  ================================================================
 
@@ -52,6 +53,7 @@ from kwis.data.distributions import (
 )
 from kwis.data.lists import lists_in
 from kwis.data.log import LoggedBandit
+from kwis.data.position import items_of, of_positions, widened
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError, KwisError, KwisWarning
 from kwis.policy.classifiers import predicted
@@ -88,8 +90,9 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
         else ()
     )
     columns = frozenset(target for target in several if isinstance(target, str))
+    names = log.action_names if log.items is None else log.items
     return each_target(
-        targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns)
+        targets, log.table, names, lambda target, name: resolve_target(log, target, name, columns)
     )
 
 
@@ -131,6 +134,8 @@ def resolve_target(
     """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns
     that are targets too.
     """
+    if log.items is not None and not isinstance(target, CrossFitted | TrainedElsewhere):
+        return _at_positions(log, resolve_target(items_of(log), target, name, others))
     if isinstance(target, str):
         return _from_text(log, target, name or target, others)
     if isinstance(target, ProbabilityColumn):
@@ -158,6 +163,14 @@ def resolve_target(
         label = name or str(getattr(target, "__name__", "function"))
         return _from_array(log, _called(target, log, label), label, f"function {label}")
     return _from_array(log, target, name or "target", "array")
+
+
+def _at_positions(log: LoggedBandit, policy: TargetPolicy) -> TargetPolicy:
+    """A policy over items as one over pairs of an item and the position of its row."""
+    if policy.distribution is None or log.position is None:
+        return policy
+    wide = widened(policy.distribution, log.position, len(log.position_names))
+    return replace(policy, distribution=read_only(wide))
 
 
 def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
@@ -193,7 +206,9 @@ def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]
     beside = None if _holds_actions(log, target) else _by_candidate(log, log.table, target)
     if beside is not None:
         columns = log.table.blocks.get(target, (target,) if target in log.table else ())
-        return from_distribution(log, beside, name, f"column `{target}`: probability of each candidate", columns)
+        return from_distribution(
+            log, beside, name, f"column `{target}`: probability of each candidate", columns
+        )
     if target not in log.table:
         return _from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
@@ -221,13 +236,15 @@ def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]
 
 
 def _by_candidate(log: LoggedBandit, table: Table, target: str) -> Floats | None:
-    """``(n, K)`` distribution from lists of probabilities in the order of the candidates; None where there are
-    no lists.
+    """``(n, K)`` distribution from lists of probabilities in the order of the candidates; None where there
+    are no lists.
     """
     if log.candidates is None:
         return None
     sets, scores = lists_in(log.table, log.candidates), score_lists(table, target)
-    return None if sets is None or scores is None else aligned(sets, scores, target, log.action_names, "target")
+    return (
+        None if sets is None or scores is None else aligned(sets, scores, target, log.action_names, "target")
+    )
 
 
 def _holds_actions(log: LoggedBandit, target: str) -> bool:
@@ -302,6 +319,8 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 
 
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
+    if isinstance(values, np.ndarray) and values.ndim == 3 and values.shape[2] > 1:
+        values = of_positions(values, log, "target")
     table = None if is_single(values) else table_of([("target", values)])
     if table is None or not (table.columns or (table.lists and log.candidates is not None)):
         raise InputError(

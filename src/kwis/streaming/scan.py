@@ -12,6 +12,7 @@ from typing import Any
 from kwis._text import visible
 from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.position import PositionPart
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.databases import database_kind
 from kwis.data.read.files import files_of, format_of
@@ -83,6 +84,8 @@ def scan_log(
     group: str | None = None,
     time: str | None = None,
     logger: str | None = None,
+    position: str | None = None,
+    position_in: PositionPart | None = None,
     actions: Sequence[Label] | None = None,
     candidates: Any = None,
     categorical: str | Sequence[str] = (),
@@ -105,8 +108,8 @@ def scan_log(
         Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow
         tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
         workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, actions,
-    candidates, categorical, missing, query
+    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, position,
+    position_in, actions, candidates, categorical, missing, query
         As for :func:`kwis.read_log`.
     allow_external, format
         As for :func:`kwis.read_log`.
@@ -125,6 +128,8 @@ def scan_log(
         group=group,
         time=time,
         logger=logger,
+        position=position,
+        position_in=position_in,
         actions=actions,
         candidates=candidates,
         categorical=categorical,

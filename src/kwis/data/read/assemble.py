@@ -20,6 +20,7 @@ from kwis.data.columns import Label
 from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
+from kwis.data.position import POSITION_PARTS, with_positions_in_actions
 from kwis.data.read.behaviour import Loggers, Taken, behaviour_in
 from kwis.data.read.context import context_columns
 from kwis.data.read.source import Roles, Source, with_usual_propensity
@@ -42,7 +43,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 3)
     if roles.key is not None:
         table.column(roles.key, "key")
-    roles, usual = with_usual_propensity(roles, table)
+    roles, usual = with_usual_propensity(_with_position(roles, table), table)
     table, asked = with_candidates(table, roles.candidates)
     action, action_names = _actions(table, roles.action or "action", roles.actions, asked is None)
     offered = None if asked is None else _offered(table, asked, roles, action_names)
@@ -59,7 +60,8 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names, sets)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
-    return LoggedBandit(
+    slot, slots = (None, ()) if roles.position is None else _labels(table, roles.position, "position")
+    log = LoggedBandit(
         action=read_only(action),
         action_names=action_names,
         reward=read_only(np.column_stack([_rewards(table, name) for name in rewards])),
@@ -81,6 +83,31 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         context_named=roles.context is not None or not context.names,
         available=None if offered is None else offered.available,
         candidates=None if offered is None else offered.lists,
+        position=None if slot is None else read_only(slot),
+        position_names=slots,
+    )
+    return with_positions_in_actions(log) if roles.position_in == "action" else log
+
+
+def _with_position(roles: Roles, table: Table) -> Roles:
+    """Roles in which the position is a label of the context, unless it is part of the action."""
+    if roles.position_in is not None:
+        one_of(roles.position_in, "position_in", POSITION_PARTS)
+    if roles.position is None:
+        if roles.position_in is not None:
+            raise InputError(f"`position` must be named for position_in={roles.position_in!r}, got None")
+        return roles
+    table.column(roles.position, "position")
+    if roles.position_in == "action":
+        return roles
+    context = roles.context
+    if context is not None:
+        context = tuple(dict.fromkeys((*table.expand(context, "context"), roles.position)))
+    return replace(
+        roles,
+        context=context,
+        categorical=(*table.expand(roles.categorical, "categorical"), roles.position),
+        position_in="context",
     )
 
 

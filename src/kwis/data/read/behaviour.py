@@ -169,7 +169,9 @@ def _of_one(table: Table, columns: Any, taken: Taken) -> Behaviour:
     """Of one of several loggers, who may never take the action that another took."""
     if isinstance(columns, str) and columns in table and table.column(columns).kind != "text":
         logged = probabilities_in(table.column(columns), columns, "propensity")
-        return Behaviour(logged, of_pairs(logged, taken.action, taken.available, len(taken.actions)), (columns,))
+        return Behaviour(
+            logged, of_pairs(logged, taken.action, taken.available, len(taken.actions)), (columns,)
+        )
     found = _aligned(table, columns, taken) or _by_column(table, columns, taken)
     assert found.whole is not None
     return Behaviour(found.whole[np.arange(table.n), taken.action], found.whole, found.columns)

@@ -40,7 +40,11 @@ class ContextColumns:
 
 
 def context_columns(
-    table: Table, roles: Roles, used: Iterable[str], actions: tuple[Label, ...], candidates: Iterable[str] = ()
+    table: Table,
+    roles: Roles,
+    used: Iterable[str],
+    actions: tuple[Label, ...],
+    candidates: Iterable[str] = (),
 ) -> ContextColumns:
     """The columns named, or else all that have no other role; ``used`` are those of rewards and
     propensities. Columns of ``candidates`` are context only if they are named.

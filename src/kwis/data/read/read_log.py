@@ -10,6 +10,7 @@ from typing import Any
 
 from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.position import PositionPart
 from kwis.data.read.assemble import assemble
 from kwis.data.read.databases import database_kind, read_database, read_sqlite
 from kwis.data.read.duck import run_query
@@ -35,6 +36,8 @@ def read_log(
     group: str | None = None,
     time: str | None = None,
     logger: str | None = None,
+    position: str | None = None,
+    position_in: PositionPart | None = None,
     actions: Sequence[Label] | None = None,
     candidates: Any = None,
     categorical: str | Sequence[str] = (),
@@ -74,6 +77,10 @@ def read_log(
         Column that says how many interactions each row stands for, where the log was thinned.
     group, time, logger
         Columns of the user or session, of the moment (a date or a number), and of the logging policy.
+    position, position_in
+        Column of the position or slot of a decision, and whether it is part of the ``"context"`` (None means
+        the same) or of the ``"action"``: see :mod:`kwis.data.position`. Targets may then be arrays of shape
+        ``(n, K, L)``.
     actions
         All actions there are, if some may never have been taken.
     candidates
@@ -106,6 +113,8 @@ def read_log(
         group=group,
         time=time,
         logger=logger,
+        position=position,
+        position_in=position_in,
         actions=actions,
         candidates=candidates,
         categorical=categorical,

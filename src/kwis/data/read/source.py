@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kwis.data.columns import Label
 from kwis.data.distributions import ColumnsByAction
 from kwis.data.log import PropensitySource
+from kwis.data.position import PositionPart
 from kwis.data.table import Table
 
 PropensityColumns = ColumnsByAction | Literal[False]
@@ -34,11 +35,21 @@ class Roles:
     propensity_source: PropensitySource | None = None
     key: str | None = None
     candidates: Any = None
+    position: str | None = None
+    position_in: PositionPart | None = None
 
     @property
     def single(self) -> tuple[str, ...]:
         """Columns that are neither context, nor rewards, nor probabilities."""
-        named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, self.key)
+        named = (
+            self.action or "action",
+            self.row_weight,
+            self.group,
+            self.time,
+            self.logger,
+            self.key,
+            self.position if self.position_in == "action" else None,
+        )
         return tuple(name for name in named if name is not None)
 
 

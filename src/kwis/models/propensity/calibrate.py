@@ -66,9 +66,7 @@ def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) 
 
 def to_power(distribution: Floats, exponent: float) -> Floats:
     """``(n, K)`` distribution proportional to ``p^exponent``."""
-    return np.exp(
-        _apply(_logs(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])]))
-    )
+    return np.exp(_apply(_logs(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])])))
 
 
 def _logs(distribution: Floats) -> Floats:

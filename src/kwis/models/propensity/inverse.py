@@ -1,9 +1,9 @@
 """Regression of inverse propensities, for logs that know no propensity but the logged action's.
 
 If propensities are right, ``y_k = 1{action = k} / p(action)`` has mean 1 for every action ``k`` in every
-context in which it is available. Where its mean is ``m_k(x)`` instead, propensities of ``k`` are wrong by that factor on average, and
-``p m_k(x)`` has what is missing. With ``m_k(x) = exp(z' c_k)`` the loss ``sum_k (m_k - y_k log m_k)`` is
-convex, least at the true means, and needs no variance.
+context in which it is available. Where its mean is ``m_k(x)`` instead, propensities of ``k`` are wrong by
+that factor on average, and ``p m_k(x)`` has what is missing. With ``m_k(x) = exp(z' c_k)`` the loss ``sum_k
+(m_k - y_k log m_k)`` is convex, least at the true means, and needs no variance.
 """
 
 from __future__ import annotations

@@ -217,9 +217,7 @@ def _logged_only(
     log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator
 ) -> RepairedPropensity:
     sets = log.available
-    rows = without_distribution(
-        log.features(), log.action, log.n_actions, log.row_weight, log.group, sets
-    )
+    rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group, sets)
     whole = fit_logged(rows, given, when, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
     made: Floats = given

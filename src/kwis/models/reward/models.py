@@ -74,8 +74,8 @@ class Lesson:
         return expected
 
     def learnt(self, candidate: Candidate, rows: Ints, at: Floats, open_to: Mask | None = None) -> Floats:
-        """``(m, K)`` predictions for the features ``at`` from a model trained on some rows; 0 for actions that
-        are not available there.
+        """``(m, K)`` predictions for the features ``at`` from a model trained on some rows; 0 for actions
+        that are not available there.
         """
         from sklearn.base import clone
 
