@@ -66,22 +66,7 @@ def _foretold(log: LoggedBandit, propensity: Floats) -> Floats:
     root = np.sqrt(stands_for)
     logged, centred = (values - np.average(values, axis=0, weights=stands_for) for values in (logged, wanted))
     powers = nnls(logged * root[:, None], centred * root)[0]
-    scores = powers[0] * guesses[0] + powers[1] * guesses[1]
-    made = _softmax(scores, log.available)
-    return made if log.available is None else _as_spread(made, log, wanted, stands_for)
-
-
-def _as_spread(made: Floats, log: LoggedBandit, wanted: Floats, mass: Floats) -> Floats:
-    """The same with as much noise in its logarithms as it misses the logged propensities by.
-
-    Candidate sets go with many actions of few rows each, whose scores are hardly known; without their spread,
-    redrawn inverses would vary less than true ones do.
-    """
-    missed = wanted - _logarithm(made[np.arange(len(log)), log.action])
-    missed = missed - np.average(missed, weights=mass)
-    noise = np.sqrt(np.average(missed**2, weights=mass))
-    drawn = np.random.default_rng(0).normal(scale=noise, size=made.shape)
-    return _softmax(_logarithm(made) + drawn, log.available)
+    return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1], log.available)
 
 
 def _by_actions(log: LoggedBandit, design: Floats, mass: Floats) -> Floats:

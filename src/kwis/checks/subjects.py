@@ -150,7 +150,12 @@ def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: boo
     weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.propensity, 1.0), _LARGEST)
     cut = np.minimum(weight, _cut(weight, null.chance, _LEAST_BEYOND if exact else _HARDLY))
     slack = np.zeros(len(log)) if exact else _DOUBT * (null.propensity * (weight - cut)).sum(axis=1)
-    shown = weight[np.arange(len(log)), log.action] - 1
+    taken = weight[np.arange(len(log)), log.action]
+    if not exact and log.available is not None:
+        # Many actions of few rows each: their distribution is too little known to say how many large weights
+        # a log may lack by chance, so it may lack as much as its largest ones bring.
+        slack = slack + np.sort(taken)[-int(_LEAST_BEYOND) :].sum() / len(log)
+    shown = taken - 1
     return _subject(
         log,
         null,

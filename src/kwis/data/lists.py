@@ -92,8 +92,8 @@ def block_as_lists(columns: Mapping[str, Column], members: Sequence[str]) -> Lis
 
 
 def lists_in(table: Table, name: str) -> ListColumn | None:
-    """The lists that a name stands for: a column of lists, a block, or a column of text or single values; None
-    for no such name.
+    """The lists that a name stands for: a column of lists, a block, or a column of text or single values;
+    None for no such name.
     """
     if name in table.lists:
         return table.lists[name]

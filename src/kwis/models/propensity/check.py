@@ -26,6 +26,7 @@ _AGAINST_ALL_ODDS = 1e-3
 _SAME = 1e-9
 _UNIFORM = 1e-6
 _ROUGHLY = 0.05  # 0.17 is one sixth, 0.01 is not one over 150
+_FEWEST_CANDIDATES = 3  # one half for every row is a placeholder rather than a choice between two
 _DESIGNED = 3  # values per action and logger, at most, of a policy that somebody wrote down
 _ADVICE = (
     "so nothing is known about what other actions would have brought; a log can be evaluated if some "
@@ -212,7 +213,10 @@ def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:
         there = f"there are {log.n_actions} actions"
         if log.available is not None:
             there = sizes_in_words(log.available)
-        elif 2 <= round(1 / value) < log.n_actions and abs(value * round(1 / value) - 1) < _UNIFORM:
+        elif (
+            _FEWEST_CANDIDATES <= round(1 / value) < log.n_actions
+            and abs(value * round(1 / value) - 1) < _UNIFORM
+        ):
             sentence = (
                 f"every propensity is {value:.4g}: right if actions were drawn uniformly from "
                 f"{round(1 / value)} that were available, of the {log.n_actions}"
