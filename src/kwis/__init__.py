@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kwis.checks import propensity_report
     from kwis.data.log import LoggedBandit
     from kwis.data.read.read_log import read_log
+    from kwis.data.read.scan import ScannedLog, scan_log
     from kwis.data.sample_log import sample_log
     from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
@@ -43,11 +44,10 @@ if TYPE_CHECKING:
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
-    from kwis.streaming.scan import ScannedLog, scan_log
 
 _HOMES = {
     "kwis.data.read.read_log": ("read_log",),
-    "kwis.streaming.scan": ("scan_log", "ScannedLog"),
+    "kwis.data.read.scan": ("scan_log", "ScannedLog"),
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),

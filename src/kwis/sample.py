@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 
 from kwis import _validation as check
+from kwis.runtime.arrays import kept
 from kwis.typing import ArrayLike, Floats, Ints
 
 # Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
@@ -69,7 +71,7 @@ class WeightedSample:
             categorical=check.categorical_columns(categorical, clean),
             group=None if group is None else check.labels(group, "group", n),
             mass=None if mass is None else check.masses(mass, n),
-            rows=check.read_only(np.arange(n)),
+            rows=_numbers(n),
         )
 
     def _store(self, **fields: Any) -> None:
@@ -80,6 +82,14 @@ class WeightedSample:
     def n(self) -> int:
         """Number of rows."""
         return int(self.weight.shape[0])
+
+    def with_weight(self, weight: Floats) -> Self:
+        """The same rows with other weights, which are clean."""
+        new = object.__new__(type(self))
+        for entry in fields(self):
+            object.__setattr__(new, entry.name, getattr(self, entry.name))
+        object.__setattr__(new, "weight", weight)
+        return new
 
     def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> WeightedSample:
         """Sample of the given rows, in that order, repeats allowed.
@@ -100,6 +110,12 @@ class WeightedSample:
             rows=check.read_only(self.rows[picked]),
         )
         return new
+
+
+@lru_cache(maxsize=1)
+def _numbers(n: int) -> Ints:
+    """Row numbers of a whole log, which its samples have in common."""
+    return kept(np.arange(n))
 
 
 def effective_size(applied: Floats, mass: Floats | None = None) -> float:

@@ -76,7 +76,7 @@ def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
 
 
 def recommender(n: int = 300, seed: int = 9) -> Any:
-    """Two to four of five items to choose from in each row, written as text, with probabilities beside them."""
+    """Two to four of five items to choose from in each row, as text, with probabilities beside them."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     sets = [np.sort(rng.permutation(5)[: rng.integers(2, 5)]) for _ in range(n)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +12,13 @@ import pytest
 from pyarrow import parquet
 
 import kwis
-from kwis.large.runner import Threads
-from kwis.streaming import collect
+from kwis.data.read import collect
+from kwis.runtime.runner import Threads
 from tests.contracts.doors import arrow, folder_of
 from tests.contracts.logs import shop
 
 ASKED: dict[str, Any] = {"estimators": ["wis"], "interval": kwis.InfluenceInterval()}
 ROLES: dict[str, Any] = {"reward": "click", "context": ["age", "country"]}
-
-
-def in_batches(source: Any) -> bool:
-    notes = kwis.evaluate(kwis.scan_log(source, **ROLES), "p_new", **ASKED).notes
-    return any(note.startswith("the log was scanned once") for note in notes)
-
-
-def test_rows_and_cells_decide_what_is_read_into_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = shop()
-    folder = folder_of(frame, tmp_path, 3)
-    rows, cells = len(frame), frame.size
-    for most_rows, most_cells, expected in (
-        (rows, cells, False),
-        (rows - 1, cells, True),
-        (rows, cells - 1, True),
-    ):
-        monkeypatch.setattr(collect, "COLLECTED_ROWS", most_rows)
-        monkeypatch.setattr(collect, "COLLECTED_CELLS", most_cells)
-        assert in_batches(folder) is expected
-        assert in_batches(arrow(frame).to_batches(50)) is expected
-
-
-def test_an_iterator_that_turns_out_too_long_loses_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = shop()
-    monkeypatch.setattr(collect, "COLLECTED_ROWS", 100)
-
-    def batches() -> Iterator[Any]:
-        yield from arrow(frame).to_batches(30)
-
-    found = kwis.evaluate(kwis.scan_log(batches(), **ROLES), "p_new", **ASKED)
-    inside = kwis.evaluate(kwis.read_log(frame, **ROLES), "p_new", repair="never", **ASKED)
-    assert found.settings.n == len(frame)
-    assert found.rows[-1].estimate.value == pytest.approx(inside.rows[-1].estimate.value, rel=1e-12)
 
 
 def test_an_iterator_can_be_evaluated_once() -> None:
@@ -105,7 +69,7 @@ def test_a_column_with_a_role_that_files_do_not_share_is_refused_with_its_file(u
     path = str(uneven / "part-1.parquet")
     with pytest.raises(kwis.InputError) as caught:
         kwis.evaluate(kwis.scan_log(uneven, **{**ROLES, "reward": "spend"}), "p_new")
-    assert str(caught.value) == f"`source` must have the column `spend` in every file, and {path!r} has not"
+    assert str(caught.value) == f"column `spend` is missing from file {path!r}"
     with pytest.raises(
         kwis.InputError, match=r"^`day` must be of one type in all files, got text in .* and number in "
     ):

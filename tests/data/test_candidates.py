@@ -1,4 +1,4 @@
-"""Candidate sets: every way to write them is read alike, and what contradicts them is refused with its row."""
+"""Candidate sets: every way to write them is read alike; what contradicts them is refused with its row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows(seed: int = 0, numbers: bool = False) -> Any:
     """A frame with lists of two to four candidates, and probabilities beside them; ``e`` is never taken."""
     rng = np.random.default_rng(seed)
     labels = [10, 20, 30, 40, 50] if numbers else ITEMS
-    sets = [list(rng.permutation(4)[: rng.integers(2, 4)]) + [4] for _ in range(N)]
+    sets = [[*rng.permutation(4)[: rng.integers(2, 4)], 4] for _ in range(N)]
     scores = [[*0.9 * rng.dirichlet(np.ones(len(one) - 1)), 0.1] for one in sets]
     return pd.DataFrame(
         {

@@ -62,5 +62,5 @@ def test_an_array_by_position_needs_a_position() -> None:
     del table["slot"]
     with pytest.raises(InputError, match=r"^`target` must have shape \(n, K\) for a log without `position`"):
         resolve_target(kwis.read_log(table, context="x"), whole)
-    with pytest.raises(InputError, match="^`position` must be named for position_in='action', got None$"):
+    with pytest.raises(InputError, match=r"^`position` must be named for position_in='action', got None$"):
         kwis.read_log(table, context="x", position_in="action")

@@ -71,7 +71,7 @@ def test_it_is_the_slow_twin(mass, categorical):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sampled, "_draw_neighbours", lambda *given: seen.setdefault("near", draw(*given)))
         found = SampledWeights.of(
-            points, sample.weight[:, None], masses, np.ones(60), size=20, seed=3, dtype=np.float64
+            points, [sample.weight], masses, np.ones(60), size=20, seed=3, dtype=np.float64
         )
     columns = np.column_stack([sample.reward, np.ones(60)])
     parts = found.parts(columns)
@@ -240,7 +240,10 @@ def test_other_weights_of_the_same_rows_are_corrected_too(monkeypatch):
     weights = sample.weight[:, None] * np.random.default_rng(4).uniform(0.8, 1.25, (3000, 3))
     jobs, exact = ([Job(form, sample) for form in forms(0.8, exact=one)] for one in (False, True))
     for job, found, truth in zip(
-        jobs, reweighted_together(jobs, weights), reweighted_together(exact, weights), strict=True
+        jobs,
+        reweighted_together(jobs, list(weights.T)),
+        reweighted_together(exact, list(weights.T)),
+        strict=True,
     ):
         error = job.estimator.estimate(sample).std_error
         assert (np.abs(found - truth) < 0.3 * error).all()

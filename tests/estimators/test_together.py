@@ -68,7 +68,7 @@ def test_other_weights_done_together_equal_each_alone(estimator, scale):
     jobs = [Job(member, sample) for member in members for sample in samples]
     rng = np.random.default_rng(2)
     weights = np.stack([samples[0].weight * scale * rng.uniform(0.5, 2, N), samples[0].weight], axis=1)
-    for job, values in zip(jobs, reweighted_together(jobs, weights), strict=True):
+    for job, values in zip(jobs, reweighted_together(jobs, list(weights.T)), strict=True):
         for weight, value in zip(weights.T, values, strict=True):
             plain = kwis.WeightedSample(
                 context=job.sample.context, weight=weight, reward=job.sample.reward, mass=job.sample.mass

@@ -62,7 +62,7 @@ def test_propensities_of_every_logger_are_read(propensity: Any, by_action: bool)
 
 def test_a_logger_without_a_column_is_refused() -> None:
     with pytest.raises(
-        InputError, match="^`propensity` must have a column for every logger, got none for 'new'$"
+        InputError, match=r"^`propensity` must have a column for every logger, got none for 'new'$"
     ):
         kwis.read_log(rows(), propensity={"old": "p_old", "knew": "p_new"}, logger="system", context="x")
 

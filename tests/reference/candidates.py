@@ -40,7 +40,7 @@ def balanced(target: Sequence[float], by_logger: Sequence[Mapping[str, float]], 
 
 
 def weighted(target: Sequence[float], by_logger: Sequence[Mapping[str, float]], logger: Sequence[str]) -> Any:
-    """Weights by the logger that acted, times a factor of each: one over its mean squared weight, 1 on average."""
+    """Weights by the logger that acted, times a factor of each: one over its mean squared weight."""
     naive = [chance / said[own] for chance, said, own in zip(target, by_logger, logger, strict=True)]
     trust = {}
     for name in set(logger):

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from kwis import _files
 from kwis.errors import InputError
 from kwis.report import write_html
+from kwis.runtime import writing
 from tests.report.example import evaluation_of
 
 OLDER = '<meta name="generator" content="kwis">older'
@@ -52,7 +52,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 def test_a_read_only_folder_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        _files.os, "access", lambda path, mode: False
+        writing.os, "access", lambda path, mode: False
     )  # the superuser may write anywhere, so the answer is staged
     with pytest.raises(
         InputError,
@@ -75,7 +75,7 @@ def test_a_write_that_fails_leaves_the_older_report_and_no_rest(tmp_path, monkey
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_files.os, "replace", full)
+    monkeypatch.setattr(writing.os, "replace", full)
     with pytest.raises(InputError, match="No space left on device"):
         write_html(evaluation_of(("p",)), path)
     assert path.read_text() == OLDER

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from kwis import _files
 from kwis.data.sample_log import sample_log
+from kwis.runtime import writing
 from tests.cli.example import Ended, Run
 
 QUICK = ("--context", "age,country", "--target", "p_new", "--estimator", "wis", "--no-table")
@@ -140,7 +140,7 @@ def test_a_full_disk_loses_the_report_and_not_the_answer(
             raise OSError(28, "No space left on device")
         replace(old, new)
 
-    monkeypatch.setattr(_files.os, "replace", full)
+    monkeypatch.setattr(writing.os, "replace", full)
     ended = run("evaluate", log, *QUICK, f"--{option}", path)
     assert ended.code == 2
     assert ended.out.startswith(whole.out.rstrip())
@@ -158,7 +158,7 @@ def test_files_are_made_with_the_mask_of_the_process_which_no_thread_changes(
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the mask belongs to all threads"))
     before = tmp_path / "plain"
     before.touch()
-    worker = threading.Thread(target=_files.write_whole, args=(tmp_path / "file", b"content"))
+    worker = threading.Thread(target=writing.write_whole, args=(tmp_path / "file", b"content"))
     worker.start()
     worker.join()
     assert (tmp_path / "file").stat().st_mode == before.stat().st_mode

@@ -15,9 +15,9 @@ import sklearn.ensemble  # noqa: F401 - loads the thread pools that are looked a
 from threadpoolctl import ThreadpoolController
 
 import kwis
-from kwis import _process
 from kwis.data.sample_log import sample_log
 from kwis.models.reward import predict_rewards
+from kwis.runtime import process
 
 THREADS = 8
 
@@ -73,7 +73,7 @@ def test_libraries_that_change_filters_are_entered_by_one_thread_at_a_time(
     enter, alone = warnings.catch_warnings.__enter__, []
 
     def entered(self: Any) -> Any:
-        alone.append(_process.one_at_a_time._is_owned())  # type: ignore[attr-defined]
+        alone.append(process.one_at_a_time._is_owned())  # type: ignore[attr-defined]
         return enter(self)
 
     monkeypatch.setattr(warnings.catch_warnings, "__enter__", entered)
@@ -99,11 +99,11 @@ def test_warnings_of_a_scanned_log_are_muted_in_one_thread_only() -> None:
     def elsewhere() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            _process.warn("heard", 2)
+            process.warn("heard", 2)
         said.extend(str(one.message) for one in caught)
 
-    with _process.muted():
-        _process.warn("not heard", 2)
+    with process.muted():
+        process.warn("not heard", 2)
         other = threading.Thread(target=elsewhere)
         other.start()
         other.join()

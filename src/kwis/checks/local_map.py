@@ -14,10 +14,12 @@ from kwis.kernel.profiles import RBF, Kernel
 from kwis.runtime.threads import each_block
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums
+from kwis.stats.subsets import some_rows
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 
 _PAIRS = 20_000_000  # what a second or so allows
 _MOST_ROWS = 2_000
+_ROWS_AROUND = 200_000  # of a larger log: a map needs no more
 _BLOCK_CELLS = 1 << 19
 _REACH = 1.959963984540054
 
@@ -41,6 +43,8 @@ def local_mean_weight(
     rng
         Draws the rows at which the map is computed, for a log too large for all of them.
     """
+    some = some_rows(sample.n, _ROWS_AROUND)
+    sample = sample if isinstance(some, slice) else sample.take(some)
     n, d = sample.context.shape
     h = math.sqrt(d) * n ** (-1 / (d + 4)) if bandwidth is None else check.bandwidth(bandwidth, d)
     count = max(1, min(n, _MOST_ROWS, _PAIRS // n))

@@ -96,9 +96,7 @@ def compare(
         )
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(
-            named, target, stream=False
-        )
+        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(named, target)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(
                 f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}"

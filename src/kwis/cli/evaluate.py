@@ -12,20 +12,18 @@ from kwis.cli.estimators import estimators_of
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
-from kwis.cli.reading import LogOptions, columns_of, targets_of
+from kwis.cli.reading import LogOptions, targets_of
 from kwis.cli.terminal import clear_errors
-from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
-    from kwis.streaming.scan import ScannedLog
 
 EXAMPLES = (
     "kwis evaluate log.parquet --context age,country --target p_new --report report.html",
     "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
     "kwis evaluate shop.db --query 'SELECT * FROM log' --context age --target A=p_new --target B=chosen:pick",
-    "kwis evaluate logs/ --stream --context age,country --target p_new",
+    "kwis evaluate logs/ --context age,country --target p_new",
     "kwis evaluate /shared/logs/ --context age,country --target p_new --scheduler tcp://head:8786",
     "kwis evaluate 'logs/*.parquet' --context age --target p_new --fail-below 0.12 --using low && ./deploy",
 )
@@ -57,7 +55,7 @@ def evaluate(
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
-    stream: opt.Stream = None,
+    stream: opt.Stream = None,  # noqa: ARG001 - every log is read the same way now
     scheduler: dask.Scheduler = None,
     tls_ca: dask.TlsCa = None,
     tls_cert: dask.TlsCert = None,
@@ -107,13 +105,11 @@ def evaluate(
         output.check(named.files())
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
-        if scheduler is not None and stream is False:
-            raise InputError("`scheduler` must go without --no-stream: its workers read the log")
         with cluster.client() as client:
             stage = Stage(
                 by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
             )
-            found, answer = stage.work(named, target, True if scheduler is not None else stream)
+            found, answer = stage.work(named, target)
         with output.files_written(answer):
             output.print(found, answer, log)
             gate.enforce(answer)
@@ -131,9 +127,7 @@ class Stage:
     exact: bool | None = None
     client: Any = None
 
-    def work(
-        self, named: LogOptions, target: list[str], stream: bool | None = None
-    ) -> tuple[LoggedBandit | ScannedLog, Evaluation]:
+    def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""
         from kwis._validation import level as checked
 
@@ -141,8 +135,8 @@ class Stage:
         with progress(f"reading {named.source}") as told:
             from kwis.evaluation.run import evaluate as run
 
-            found = named.opened(stream, self.client, told)
-            columns = columns_of(found)
+            found = named.opened(self.client, told)
+            columns = found.table
             answer = run(
                 found,
                 targets_of(target, columns),

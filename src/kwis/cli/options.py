@@ -208,12 +208,8 @@ Stream = Annotated[
     bool | None,
     typer.Option(
         "--stream/--no-stream",
-        rich_help_panel=_WORK,
-        show_default=False,
-        help=(
-            "Evaluate Parquet files that are too large for memory in batches. Default: if they have more "
-            "than 1,000,000 rows."
-        ),
+        hidden=True,
+        help="Without effect, for scripts that have it: every log is read the same way.",
     ),
 ]
 Exact = Annotated[

@@ -16,7 +16,6 @@ from kwis.errors import InputError
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
-    from kwis.streaming.scan import ScannedLog
 
 STDOUT = "-"
 """The file name that stands for stdout."""
@@ -95,7 +94,7 @@ class Output:
         if self.report is not None:
             answer.to_html(self.report, segments=self.segments)
 
-    def print(self, log: LoggedBandit | ScannedLog, answer: Evaluation, source: str) -> None:
+    def print(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
         """The answer on stdout."""
         if self.json:
             print_answer(answer.to_json())

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from kwis.cli.options import PositionChoice, SourceChoice, listed
-from kwis.cli.terminal import say
 from kwis.errors import InputError, KwisError
 
 if TYPE_CHECKING:
     from kwis.data.columns import Label
     from kwis.data.log import LoggedBandit, PropensitySource
+    from kwis.data.read.scan import ScannedLog
     from kwis.data.read.source import Source
-    from kwis.streaming.scan import ScannedLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,38 +90,27 @@ class LogOptions:
         )
         return assemble(found, completed(roles, found))
 
-    def opened(self, stream: bool | None, client: Any, progress: Any) -> LoggedBandit | ScannedLog:
-        """The log in memory, or where it is if it is too large for that; the workers of a ``client`` read
-        Parquet files.
-        """
-        scanned = self.scanned(stream)
+    def opened(self, client: Any, progress: Any) -> LoggedBandit:
+        """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
+        scanned = self._scanned()
         if scanned is None:
             return self.read()
-        from kwis.streaming.collect import collected
+        from kwis.data.read.collect import collected
 
         with _readable(self.source):
-            found = collected(scanned, client=client, progress=progress)
-        if found is None:
-            say(
-                f"reading {scanned.n:,} rows in batches; --no-stream reads them into memory, where more can "
-                f"be estimated"
-            )
-        return found or scanned
+            return collected(scanned, client=client, progress=progress)
 
-    def scanned(self, stream: bool | None) -> ScannedLog | None:
-        """Parquet files to be read in batches: if that is asked for, or by itself if they have very many
-        rows; None otherwise.
-        """
+    def _scanned(self) -> ScannedLog | None:
+        """Parquet files to be read in batches; None: the log is of another kind."""
         self.files()
-        if stream is False or self.query is not None or self.format not in (None, "parquet"):
+        if self.query is not None or self.format not in (None, "parquet"):
             return None
-        from kwis.streaming.collect import COLLECTED_ROWS
-        from kwis.streaming.scan import scan_log
-        from kwis.streaming.source import ParquetFiles
+        from kwis.data.read.batches import ParquetFiles
+        from kwis.data.read.scan import scan_log
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles) or (stream is None and (source.rows or 0) <= COLLECTED_ROWS):
+        if not isinstance(source, ParquetFiles):
             return None
         names = source.types
         return scan_log(
@@ -192,16 +180,6 @@ def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
     if labels is None or kind is None or not str(kind).startswith(("int", "uint", "float", "double")):
         return None if labels is None else [*labels]
     return [int(label) if float(label).is_integer() else float(label) for label in labels]
-
-
-def columns_of(log: LoggedBandit | ScannedLog) -> Container[str]:
-    """Names of the columns of a log."""
-    from kwis.data.log import LoggedBandit
-    from kwis.streaming.scan import Whole
-
-    if isinstance(log, LoggedBandit):
-        return log.table
-    return () if isinstance(log.source, Whole) else log.source.types
 
 
 def targets_of(texts: list[str], columns: Container[str]) -> Any:

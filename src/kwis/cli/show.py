@@ -21,16 +21,15 @@ if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
     from kwis.results import Interval
-    from kwis.streaming.scan import ScannedLog
 
 _NARROW = 110
 _COLOURS = {"trust": "green", "with care": "yellow", "do not trust": "red"}
 
 
-def show_log(console: Console, log: LoggedBandit | ScannedLog, source: str) -> None:
+def show_log(console: Console, log: LoggedBandit, source: str) -> None:
     """What was read, so that a wrong guess about a column is seen at once."""
     first, *others = repr(log).splitlines()
-    console.print(f"{source}{first.removeprefix('LoggedBandit').removeprefix('ScannedLog')}")
+    console.print(f"{source}{first.removeprefix('LoggedBandit')}")
     for line in others:
         if not line.lstrip().startswith("note"):  # the answer repeats the notes
             console.print(line)

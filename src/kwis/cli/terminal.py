@@ -64,7 +64,7 @@ def clear_errors() -> Iterator[None]:
         except (typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
         except MemoryError:
-            say("error: LOG must fit into memory, and it does not; --stream reads Parquet files in batches")
+            say("error: out of memory; Parquet files need the least")
             raise typer.Exit(BAD_INPUT) from None
         except Exception as problem:
             raise typer.Exit(unforeseen(problem)) from None
@@ -176,14 +176,6 @@ _IN_A_SHELL = {
     "kwis.distribution([...])": "--target distribution:a,b,c",
     "read_log(actions=[...])": "--actions a,b,c",
     "scan_log(actions=[...])": "--actions a,b,c",
-    "kwis.read_log has all": "--no-stream has all",
-    "a log in memory, from kwis.read_log, got one that is scanned": (
-        "a log in memory, got one that is read in batches; see --no-stream"
-    ),
-    "for a log that is scanned": "for a log that is read in batches",
-    "in a log that is scanned": "in a log that is read in batches",
-    "of those that a scanned log has": "of those that a log read in batches has",
-    "of a scanned log": "of a log that is read in batches",
     "`source`": "LOG",
     "`client`": "`scheduler`",
     "`estimators`": "`estimator`",

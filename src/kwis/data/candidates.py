@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kwis._validation import read_only
 from kwis.data.columns import Column, Kind, Label
 from kwis.data.distributions import TOLERANCE, columns_by_action, named, probabilities_in
 from kwis.data.lists import ListColumn, lists_in
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 Mask = NDArray[np.bool_]
@@ -96,7 +96,7 @@ def candidates_in(
     flags = [_flags(table.column(columns[action], "candidates"), columns[action]) for action in actions]
     return Candidates(
         actions=actions,
-        available=read_only(np.column_stack(flags)),
+        available=kept(np.column_stack(flags)),
         lists=None,
         columns=tuple(columns.values()),
     )
@@ -245,7 +245,7 @@ def _from_lists(
     available = np.zeros((len(lists), len(actions)), dtype=bool)
     available[lists.rows, codes] = True
     members = table.blocks.get(name, (name,) if name in table else ())
-    return Candidates(actions=actions, available=read_only(available), lists=name, columns=tuple(members))
+    return Candidates(actions=actions, available=kept(available), lists=name, columns=tuple(members))
 
 
 def _by_action(

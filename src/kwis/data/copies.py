@@ -21,9 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Array, Column
 from kwis.data.log import COPIES, LoggedBandit
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 _CHANCE = 1e-6
@@ -38,7 +38,7 @@ def with_copies_grouped(log: LoggedBandit) -> LoggedBandit:
     labels = None if log.group is not None else copies(log)
     if labels is None:
         return log
-    grouped = replace(log, group=read_only(labels), group_origin=COPIES)
+    grouped = replace(log, group=kept(labels), group_origin=COPIES)
     return replace(grouped, notes=(*log.notes, copies_in_words(grouped)))
 
 

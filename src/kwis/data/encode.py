@@ -34,12 +34,12 @@ from typing import Literal
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Column, Label
 from kwis.data.scaling import standardise
 from kwis.data.table import Table
 from kwis.data.written import refuse_mixed
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.runtime.process import warn
 from kwis.typing import Floats, Ints
 
@@ -103,7 +103,7 @@ class Encoding:
         return _assemble(kept, len(self.context), self.notes)
 
     def take(self, rows: Ints) -> Encoding:
-        return replace(self, context=read_only(self.context[rows]))
+        return replace(self, context=kept(self.context[rows]))
 
     def design(self) -> Floats:
         """Dense ``(n, D)`` matrix for regressions: numbers as they are, categories as 0/1 columns.
@@ -116,7 +116,7 @@ class Encoding:
             _dummies(self.context[:, j], share) if feature.kind == "category" else self.context[:, [j]]
             for j, feature in enumerate(self.features)
         ]
-        return read_only(np.hstack(parts))
+        return kept(np.hstack(parts))
 
 
 def _dummies(codes: Floats, most: int) -> Floats:
@@ -159,8 +159,10 @@ def _assemble(pieces: list[tuple[Feature, Floats]], n: int, notes: tuple[str, ..
     if not pieces:
         pieces = [(Feature(name="(no context)", source="", kind="number"), np.zeros(n))]
         notes = (*notes, "no context is left, so all rows count as alike")
-    context = np.column_stack([values for _, values in pieces]).astype(np.float64)
-    return Encoding(context=read_only(context), features=tuple(feature for feature, _ in pieces), notes=notes)
+    context = np.empty((n, len(pieces)))
+    for j, (_, values) in enumerate(pieces):
+        context[:, j] = values
+    return Encoding(context=kept(context), features=tuple(feature for feature, _ in pieces), notes=notes)
 
 
 def _listed(names: list[str]) -> str:

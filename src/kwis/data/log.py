@@ -4,19 +4,20 @@ starts from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from kwis._text import visible
-from kwis._validation import read_only
 from kwis.data.candidates import Mask, refuse_outside, set_sizes
 from kwis.data.columns import Array, Label
 from kwis.data.encode import Encoding
 from kwis.data.table import Table
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import ArrayLike, Floats, Ints
 
 COPIES, SHARED = "copies", "shared"
@@ -80,6 +81,8 @@ class LoggedBandit:
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows
         Row numbers of the source, kept by :meth:`take`.
+    files
+        Paths and numbers of rows of the files that the log was read from, where it is known.
     """
 
     action: Ints
@@ -108,6 +111,7 @@ class LoggedBandit:
     position: Ints | None = None
     position_names: tuple[Label, ...] = ()
     items: tuple[Label, ...] | None = None
+    files: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -164,15 +168,15 @@ class LoggedBandit:
         picked = np.arange(len(self))[np.asarray(rows)]
 
         def pick(array: Array | None) -> Array | None:
-            return None if array is None else read_only(array[picked])
+            return None if array is None else kept(array[picked])
 
         return replace(
             self,
-            action=read_only(self.action[picked]),
-            reward=read_only(self.reward[picked]),
+            action=kept(self.action[picked]),
+            reward=kept(self.reward[picked]),
             encoding=self.encoding.take(picked),
             table=self.table.take(picked),
-            rows=read_only(self.rows[picked]),
+            rows=kept(self.rows[picked]),
             propensity=pick(self.propensity),
             behaviour=pick(self.behaviour),
             row_weight=pick(self.row_weight),
@@ -206,11 +210,15 @@ class LoggedBandit:
         logged = distribution[np.arange(len(self)), self.action]
         return replace(
             self,
-            propensity=read_only(logged),
-            behaviour=read_only(distribution),
+            propensity=kept(logged),
+            behaviour=kept(distribution),
             propensity_origin=origin,
             notes=(*self.notes, note),
         )
+
+    def placed(self, sentence: str) -> str:
+        """A sentence that names a row of the log, with the file that the row is in."""
+        return in_files(sentence, self.files)
 
     def __repr__(self) -> str:
         known = (
@@ -244,3 +252,17 @@ class LoggedBandit:
     def _means(self) -> Floats:
         with np.errstate(over="ignore"):
             return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)
+
+
+def in_files(sentence: str, files: Sequence[tuple[str, int]]) -> str:
+    """A sentence that names a row of several files one after the other, with its file and its row there."""
+
+    def place(match: re.Match[str]) -> str:
+        row = int(match[1])
+        for path, rows in files:
+            if row < rows:
+                return f"at row {row} of {path!r}"
+            row -= rows
+        return match[0]
+
+    return re.sub(r"\bat row (\d+)(?! of ')", place, sentence)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.columns import Label
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def with_positions_in_actions(log: LoggedBandit) -> LoggedBandit:
     open_to = np.ones((log.n, log.n_actions), dtype=bool) if log.available is None else log.available
     return replace(
         log,
-        action=read_only(log.action * slots + log.position),
+        action=kept(log.action * slots + log.position),
         action_names=names,
-        available=read_only(widened(open_to, log.position, slots)),
-        behaviour=None if log.behaviour is None else read_only(widened(log.behaviour, log.position, slots)),
+        available=kept(widened(open_to, log.position, slots)),
+        behaviour=None if log.behaviour is None else kept(widened(log.behaviour, log.position, slots)),
         candidates=None,
         items=log.action_names,
     )
@@ -52,12 +52,12 @@ def items_of(log: LoggedBandit) -> LoggedBandit:
     slots, position = len(log.position_names), log.position
 
     def narrowed(table: Any) -> Any:
-        return None if table is None else read_only(at_position(table.reshape(log.n, -1, slots), position))
+        return None if table is None else kept(at_position(table.reshape(log.n, -1, slots), position))
 
     available = narrowed(log.available)
     return replace(
         log,
-        action=read_only(log.action // slots),
+        action=kept(log.action // slots),
         action_names=log.items,
         available=None if available is None or available.all() else available,
         behaviour=narrowed(log.behaviour),

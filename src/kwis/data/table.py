@@ -12,6 +12,7 @@ import numpy as np
 from kwis.data.columns import EXACT, Array, Column, column_of, dated, joined, object_array
 from kwis.data.lists import ListColumn, block_as_lists, list_column, lists_joined
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import Ints
 
 
@@ -114,7 +115,7 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
         for key, column in ({name: pieces} if isinstance(pieces, Column) else pieces).items():
             if key in columns:
                 refuse_alike([key, key])
-            columns[key] = column if piece else dated(column)
+            columns[key] = column if piece else settled(column)
     refuse_alike([*columns, *lists, *opaque])
     lengths = {name: len(column) for name, column in columns.items()}
     lengths |= {name: len(column) for name, column in lists.items()}
@@ -144,37 +145,37 @@ def refuse_alike(names: Iterable[str], where: str = "") -> None:
         seen[name.casefold()] = name
 
 
-def stacked(pieces: Sequence[Table]) -> Table:
-    """One table of pieces that have the same columns, in their order; it takes as much memory again as the
-    pieces.
+def stacked(pieces: Sequence[Table], *, piece: bool = False) -> Table:
+    """One table of pieces that have the same columns, in their order; a ``piece`` itself if it is not all
+    rows.
     """
-    names = {name: None for piece in pieces for name in piece.columns}
+    names = {name: None for part in pieces for name in part.columns}
     blocks = {
         name: members
         for name, members in pieces[0].blocks.items()
-        if all(piece.blocks.get(name) == members for piece in pieces)
+        if all(part.blocks.get(name) == members for part in pieces)
     }
     loose = {
         member
-        for piece in pieces
-        for name, members in piece.blocks.items()
+        for part in pieces
+        for name, members in part.blocks.items()
         if name not in blocks
         for member in members
     }
     columns: dict[str, Column] = {}
     for name in names:
-        if name in loose or not all(name in piece for piece in pieces):
+        if name in loose or not all(name in part for part in pieces):
             continue
-        whole = joined([piece.columns[name] for piece in pieces])
+        whole = joined([part.columns[name] for part in pieces])
         if whole is None:
-            kinds = " and ".join(sorted({piece.columns[name].kind for piece in pieces}))
+            kinds = " and ".join(sorted({part.columns[name].kind for part in pieces}))
             raise InputError(f"`{name}` must be of one type in the whole log, got {kinds}")
-        columns[name] = dated(whole)
+        columns[name] = whole if piece else settled(whole)
     lists = _stacked_lists(pieces, blocks)
     opaque = {
         name: None
-        for piece in pieces
-        for name in (*piece.opaque, *piece.blocks, *piece.lists)
+        for part in pieces
+        for name in (*part.opaque, *part.blocks, *part.lists)
         if name not in blocks and name not in columns and name not in lists
     }
     return Table(columns=columns, blocks=blocks, opaque=tuple(opaque), lists=lists)
@@ -198,6 +199,12 @@ def _stacked_lists(pieces: Sequence[Table], blocks: Mapping[str, tuple[str, ...]
         if whole is not None:
             found[name] = whole
     return found
+
+
+def settled(column: Column) -> Column:
+    """A column that is complete: dates recognised, large ones out of the way of work."""
+    whole = dated(column)
+    return replace(whole, values=kept(whole.values))
 
 
 def is_single(values: Any) -> bool:

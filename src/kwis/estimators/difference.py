@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples
 from kwis.estimators.resampling import resamples
 from kwis.results import Estimate
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.stats.influence import standard_error
 from kwis.typing import ArrayLike, Floats, Ints
@@ -65,10 +65,8 @@ def difference_of(a: Estimate, b: Estimate, name: str) -> Estimate:
     """The first estimate minus the second, of the same rows; its standard error, which takes their groups, is
     left out.
     """
-    influence = None if a.influence is None or b.influence is None else read_only(a.influence - b.influence)
-    leverage = (
-        None if a.leverage is None or b.leverage is None else read_only(np.maximum(a.leverage, b.leverage))
-    )
+    influence = None if a.influence is None or b.influence is None else kept(a.influence - b.influence)
+    leverage = None if a.leverage is None or b.leverage is None else kept(np.maximum(a.leverage, b.leverage))
     effective = min(a.effective_n, b.effective_n)
     return Estimate(
         name=name,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.direct import DirectMethod
@@ -15,6 +14,7 @@ from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 from kwis.models.reward.sample import with_predictions
 from kwis.results import Estimate, Verdict
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats
@@ -120,7 +120,7 @@ class DoublyRobust:
         direct = self.model_part.estimate(sample)
         assert direct.influence is not None
         assert rest.influence is not None
-        influence = read_only(direct.influence + rest.influence)
+        influence = kept(direct.influence + rest.influence)
         error = standard_error(influence, sample.group)
         return replace(
             rest, name=self.name, value=direct.value + rest.value, std_error=error, influence=influence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kwis.errors import InputError
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised, whole_sums
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import NEIGHBOURS, PAIRS, Circumstances, careful
+from kwis.estimators.traits import NEIGHBOURS, Circumstances, careful
 from kwis.estimators.wis import WIS
 from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice, Estimate, Verdict
@@ -57,8 +57,6 @@ class KernelWIS:
         error bar, as :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows.
         Resamples always are from all pairs.
     """
-
-    statistics: ClassVar[str] = PAIRS
 
     bandwidth: Any = CV
     _: KW_ONLY

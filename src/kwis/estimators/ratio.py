@@ -19,10 +19,10 @@ from typing import Protocol
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators.protocol import Resamples
 from kwis.results import BandwidthChoice, Estimate
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import standard_error
 from kwis.typing import Bandwidth, Floats
@@ -121,7 +121,7 @@ def ratio_estimate(
         )
     if np.isinf(value):
         raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
-    influence = read_only(statistics.influence[:, 0])
+    influence = kept(statistics.influence[:, 0])
     return Estimate(
         name=rule.name,
         value=value,
@@ -142,7 +142,7 @@ def leverage(load: Floats, mass: Floats | None) -> Floats:
     share = load / load.max()  # sums of huge weights would overflow
     if mass is not None:
         share = share * (mass / mass.max())
-    return read_only(share / share.sum())
+    return kept(share / share.sum())
 
 
 def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influence: bool) -> Resamples:

@@ -17,6 +17,7 @@ checked, to say how much it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 from kwis.estimators.ratio import Parts
 from kwis.kernel.points import Points
 from kwis.kernel.sampling import neighbour_chance, priority, systematic
+from kwis.runtime.arrays import room, stretches
 from kwis.sample import balanced, safe_ratio
 from kwis.typing import Floats, Ints
 
@@ -48,7 +50,9 @@ class Sampling:
     points: Points
     seed: int
 
-    def weights(self, weights: Floats, mass: Floats, importance: Floats, size: int) -> SampledWeights:
+    def weights(
+        self, weights: Sequence[Floats], mass: Floats, importance: Floats, size: int
+    ) -> SampledWeights:
         """The weights applied, from about ``size`` neighbours."""
         return SampledWeights.of(self.points, weights, mass, importance, size=size, seed=self.seed)
 
@@ -87,7 +91,7 @@ class SampledWeights:
     def of(
         cls,
         points: Points,
-        weights: Floats,
+        weights: Sequence[Floats],
         mass: Floats,
         importance: Floats,
         *,
@@ -99,22 +103,26 @@ class SampledWeights:
         on average.
         """
         n, total = mass.size, float(mass.sum())
-        w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
-        vectors = np.column_stack([mass, mass[:, None] * w])
+        w, vectors = _vectors(weights, mass, total)
         precision = dtype or _precision(points, w)
         whole = size >= n
         if whole:
             around, neighbours = points.all_pairs(vectors, precision), n
         else:
-            share = w[:, 0] if w.shape[1] == 1 else (w / w.max(axis=0)).mean(axis=1)
+            share = w[:, 0] if w.shape[1] == 1 else sum(one / one.max() for one in w.T) / w.shape[1]
             taken, chance = _draw_neighbours(mass, share, size, np.random.default_rng([seed, _NEIGHBOURS]))
             counted = vectors[taken] / chance[:, None]
-            around, neighbours = points.from_rows(taken, counted, precision), taken.size
-            around[taken] -= counted
-            around = np.maximum(around, 0.0) + vectors
-        applied = _applied(w, around, total)
+            around, neighbours = room(vectors.shape), taken.size
+            for part in stretches(n):
+                found = points.from_rows(taken, counted, precision, part)
+                mine, inside = _within(taken, part)
+                found[mine] -= counted[inside]
+                around[part] = np.maximum(found, 0.0) + vectors[part]
+        applied, terms = room(w.shape), np.empty(n)
+        for part in stretches(n):
+            applied[part] = _applied(w[part], around[part], total)
+            terms[part] = mass[part] * (applied[part].mean(axis=1) + _FLOOR) * importance[part]
         rng = np.random.default_rng([seed, _CHECKED])
-        terms = mass * (applied.mean(axis=1) + _FLOOR) * importance
         rows, chance = priority(terms, _CHECKED_OF_ALL if whole else max(2, round(CHECKED_SHARE * size)), rng)
         exact_around = points.at_rows(rows, vectors, np.float64 if whole else precision)
         exact = _applied(w[rows], exact_around, total)
@@ -134,19 +142,22 @@ class SampledWeights:
 
     def sums(self, columns: Floats) -> Floats:
         """``sum c v x`` (q, F) of columns (n, q), corrected."""
-        counted, checked = (
-            self.mass[:, None] * self.applied,
-            (self.mass[self.rows] / self.chance)[:, None] * self.gap,
-        )
-        return np.einsum("ij,ib->jb", columns, counted) + np.einsum("ij,ib->jb", columns[self.rows], checked)
+        checked = (self.mass[self.rows] / self.chance)[:, None] * self.gap
+        total = np.einsum("ij,ib->jb", columns[self.rows], checked)
+        for part in stretches(self.mass.size):
+            counted = self.mass[part, None] * self.applied[part]
+            total = total + np.einsum("ij,ib->jb", columns[part], counted)
+        return total
 
     def parts(self, columns: Floats) -> Parts:
         """What estimates are made of, for one weighting."""
         v, mass = self.applied[:, 0], self.mass
-        reaction, noise = self._reaction(columns)
+        direct, noise = self._reaction(columns)
+        for part in stretches(v.size):
+            direct[part] += v[part, None] * columns[part]
         # A row checked stands for others: what its correction might have been is an error of its own,
         # independent of all rows.
-        drawn = np.zeros(columns.shape)
+        drawn = room(columns.shape)
         spread = (
             self.signs * np.sqrt(1 - self.chance) / self.chance * (_ROUNDING_TOGETHER if self.whole else 1.0)
         )
@@ -159,7 +170,7 @@ class SampledWeights:
         return Parts(
             weight=v,
             sums=self.sums(columns)[:, 0],
-            direct=v[:, None] * columns + reaction,
+            direct=direct,
             effective_n=load**2 / float(squares) if squares > 0 else 0.0,
             isolation=self._isolation(),
             noise=noise,
@@ -181,19 +192,42 @@ class SampledWeights:
         what two halves differ by.
         """
         q, w = columns.shape[1], self.weight[:, :1]
-        own = _pulls(self.mass[:, None] * self.applied * columns, self.around)
         if self.whole:
+            own = _pulls(self.mass[:, None] * self.applied * columns, self.around)
             return _met(self.points.all_pairs(own, self.dtype), w), None
         terms = self.mass[self.rows, None] * self.exact * columns[self.rows]
-        own[self.rows] = pulling = _pulls(terms, self.exact_around)
+        pulling = _pulls(terms, self.exact_around)
         totals, even = self.sums(columns)[:, 0], np.arange(self.rows.size) % 2 == 0
-        halves = [
-            pulling * _calibrated(half * 2 / self.chance, terms, totals)[:, None] for half in (even, ~even)
-        ]
-        both = self.points.from_rows(self.rows, np.hstack(halves), self.dtype)
-        both[self.rows] -= np.hstack(halves)  # a row's pull on itself is known, and the largest of all
-        first, second = (_met(part + own, w) for part in (both[:, : 2 * q], both[:, 2 * q :]))
-        return (first + second) / 2, (first - second) / 2
+        halves = np.hstack(
+            [pulling * _calibrated(half * 2 / self.chance, terms, totals)[:, None] for half in (even, ~even)]
+        )
+        mean, noise = room(columns.shape), room(columns.shape)
+        for part in stretches(self.mass.size):
+            own = _pulls(self.mass[part, None] * self.applied[part] * columns[part], self.around[part])
+            both = self.points.from_rows(self.rows, halves, self.dtype, part)
+            mine, inside = _within(self.rows, part)
+            own[mine] = pulling[inside]
+            both[mine] -= halves[inside]  # a row's pull on itself is known, and the largest of all
+            first, second = (_met(side + own, w[part]) for side in (both[:, : 2 * q], both[:, 2 * q :]))
+            mean[part], noise[part] = (first + second) / 2, (first - second) / 2
+        return mean, noise
+
+
+def _vectors(weights: Sequence[Floats], mass: Floats, total: float) -> tuple[Floats, Floats]:
+    """Weights in safe units (n, F); and the vectors of kernel sums, ``c`` and every ``c w`` (n, 1 + F)."""
+    w, vectors = room((mass.size, len(weights))), room((mass.size, 1 + len(weights)))
+    vectors[:, 0] = mass
+    for place, weight in enumerate(weights):
+        w[:, place] = balanced(weight, total)
+        vectors[:, 1 + place] = mass * w[:, place]
+    return w, vectors
+
+
+def _within(rows: Ints, part: slice) -> tuple[Ints, slice]:
+    """Sorted rows that lie in a part: their places there, and which of them they are."""
+    first, last = np.searchsorted(rows, (part.start, part.stop))
+    inside = slice(int(first), int(last))
+    return rows[inside] - part.start, inside
 
 
 def _precision(points: Points, weight: Floats) -> Any:

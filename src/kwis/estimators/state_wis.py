@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
+from kwis.data.copies import codes_of_rows
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import STATES, Circumstances
+from kwis.estimators.traits import Circumstances
 from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
+_HASHED_ROWS = 200_000
 OWN_CONTEXT = 0.5
 """Share of the rows with a context of their own beyond which State-WIS says little."""
 
@@ -29,8 +31,6 @@ class StateWIS:
     normalised
         Divide by ``mean(w_i / m_i)``, which keeps the estimate within the range of the rewards.
     """
-
-    statistics: ClassVar[str] = STATES
 
     normalised: bool = False
 
@@ -81,9 +81,11 @@ class StateWIS:
 
 
 def state_codes(context: Floats) -> Ints:
-    """A number per distinct row, in order of appearance; hashing bytes is far quicker than sorting
-    wide rows.
+    """A number per distinct row; hashing bytes is far quicker than sorting wide rows, and takes far more
+    memory.
     """
+    if context.shape[0] > _HASHED_ROWS:
+        return codes_of_rows(column + 0.0 for column in context.T)
     plain = np.ascontiguousarray(context + 0.0)  # -0.0 and 0.0 are equal but not the same bytes
     rows = plain.view(f"V{plain.itemsize * plain.shape[1]}").ravel().tolist()
     seen: dict[bytes, int] = {}

@@ -17,16 +17,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.neighbourhood import LocalSums
 from kwis.estimators.precision import precise_enough, usual_size, without_noise
 from kwis.estimators.ratio import Parts, Rule, leverage
 from kwis.estimators.sampled import Sampling
 from kwis.results import Estimate, Precision
+from kwis.runtime.arrays import kept, room
 from kwis.sample import WeightedSample, balanced, effective_size, safe_ratio
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats
+
+_CELLS = 1 << 22  # of weights in flight
 
 
 class LocalRule(Rule, Protocol):
@@ -77,7 +79,7 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
             return _estimates(jobs, columns, _exact_parts(rule, sample, columns.values))
 
         def attempt(size: int) -> list[Estimate]:
-            weights = sampling.weights(sample.weight[:, None], mass_of(sample), columns.importance, size)
+            weights = sampling.weights([sample.weight], mass_of(sample), columns.importance, size)
             return _estimates(jobs, columns, weights.parts(columns.values))
 
         return precise_enough(attempt, sample.n)
@@ -132,7 +134,7 @@ def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
             influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
         influence += drawn
         influence -= influence.mean()
-    influence = read_only(influence)
+    influence = kept(influence)
     return Estimate(
         name=rule.name,
         value=float(np.ldexp(value, scale)),
@@ -177,14 +179,20 @@ class _Columns:
                 rewards.append(job.reward)
             place.append(seen[key])
         scales = [int(np.frexp(np.abs(reward).max())[1]) for reward in rewards]
-        scaled = [np.ldexp(reward, -scale) for reward, scale in zip(rewards, scales, strict=True)]
-        return cls(np.stack([*scaled, np.ones(jobs[0].sample.n)], axis=1), scales, place)
+        values = room((jobs[0].sample.n, len(rewards) + 1))
+        for column, (reward, scale) in enumerate(zip(rewards, scales, strict=True)):
+            values[:, column] = np.ldexp(reward, -scale)
+        values[:, -1] = 1.0
+        return cls(values, scales, place)
 
     @property
     def importance(self) -> Floats:
         """How much the weight of each row matters to the rewards, 1 on average."""
-        sizes = np.abs(self.values) + np.abs(self.values - self.values.mean(axis=0))
-        return np.asarray((sizes / np.maximum(sizes.mean(axis=0), np.finfo(np.float64).tiny)).mean(axis=1))
+        total = np.zeros(self.values.shape[0])
+        for column in self.values.T:
+            size = np.abs(column) + np.abs(column - column.mean())
+            total += size / max(float(size.mean()), float(np.finfo(np.float64).tiny))
+        return total / self.values.shape[1]
 
 
 def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
@@ -205,9 +213,9 @@ def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
         return found
 
 
-def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
-    """Values (F,) of all jobs had the rows the weights (n, F) instead: one pass, which is far quicker than
-    one by one.
+def reweighted_together(jobs: Sequence[Job], weights: Sequence[Floats]) -> list[Floats]:
+    """Values (F,) of all jobs had the rows each of the F weights instead; from sampled neighbours in one pass
+    for all.
     """
     rule, sample = jobs[0].rule, jobs[0].sample
     mass = mass_of(sample)
@@ -216,14 +224,12 @@ def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
         total = float(mass.sum())
         sampling = rule.sampling(sample)
         if sampling is None:
-            w = np.stack([balanced(weight, total) for weight in weights.T], axis=1)
-            around = rule.sums(sample)(np.column_stack([mass, mass[:, None] * w]))
-            applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
-            loads = np.einsum("ij,ib->jb", columns.values, mass[:, None] * applied)
+            around, at_once = rule.sums(sample), max(1, _CELLS // sample.n)
+            some = [weights[first : first + at_once] for first in range(0, len(weights), at_once)]
+            loads = np.hstack([_loads(columns.values, part, mass, total, around) for part in some])
         else:
-            loads = sampling.weights(weights, mass, columns.importance, usual_size(sample.n)).sums(
-                columns.values
-            )
+            applied = sampling.weights(weights, mass, columns.importance, usual_size(sample.n))
+            loads = applied.sums(columns.values)
         found = []
         for job, j in zip(jobs, columns.place, strict=True):
             values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
@@ -231,3 +237,13 @@ def reweighted_together(jobs: Sequence[Job], weights: Floats) -> list[Floats]:
                 values + (job.estimator.model_part.estimate(job.sample).value if job.adds_to_model else 0.0)
             )
         return found
+
+
+def _loads(columns: Floats, weights: Sequence[Floats], mass: Floats, total: float, sums: LocalSums) -> Floats:
+    """``sum c v x`` (q, F) of the columns, ``v`` each of the weights divided by their mean around every
+    row.
+    """
+    w = np.stack([balanced(weight, total) for weight in weights], axis=1)
+    around = sums(np.column_stack([mass, mass[:, None] * w]))
+    applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
+    return np.einsum("ij,ib->jb", columns, mass[:, None] * applied)

@@ -20,9 +20,7 @@ same name:
   (:mod:`kwis.estimators.together`);
 - ``without_bandwidth()``: the same with one normaliser for all rows;
 - ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does
-  not say it itself;
-- ``statistics``: what a log too large for memory is read for (``SUMS``, ``STATES``, ``PAIRS``); None if it
-  needs all rows.
+  not say it itself.
 """
 
 from __future__ import annotations
@@ -34,7 +32,6 @@ from typing import Any
 from kwis.results import Estimate, Verdict
 
 NEIGHBOURS, ALL_ROWS = "neighbours", "all rows"
-SUMS, STATES, PAIRS = "sums over rows", "sums over equal contexts", "sums over pairs"
 MEAN_P_VALUE = 0.01
 
 
@@ -124,10 +121,6 @@ def without_bandwidth(estimator: Any) -> Any:
 
 def with_exact(estimator: Any, exact: bool | None) -> Any:
     return _called(estimator, "with_exact", exact) or estimator
-
-
-def statistics(estimator: Any) -> str | None:
-    return getattr(estimator, "statistics", None)
 
 
 def _called(estimator: Any, member: str, *arguments: Any) -> Any:

@@ -12,7 +12,7 @@ from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import SUMS, Circumstances
+from kwis.estimators.traits import Circumstances
 from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
@@ -42,11 +42,6 @@ class TruncatedVIS:
             raise InputError(f'`cap` must be a positive number or "ionides", got {self.cap!r}')
         if not isinstance(self.cap, str):
             object.__setattr__(self, "cap", check.positive(self.cap, "cap"))
-
-    @property
-    def statistics(self) -> str | None:
-        """Sums over rows, which are gathered for the cap that depends on their number only."""
-        return SUMS if self.cap == "ionides" else None
 
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It does not divide by the mean weight."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import SUMS, Circumstances
+from kwis.estimators.traits import Circumstances
 from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
@@ -25,7 +25,6 @@ class VIS:
     )
     normalised: ClassVar[bool] = False
     mean_of_terms: ClassVar[bool] = True
-    statistics: ClassVar[str] = SUMS
 
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It does not divide by the mean weight."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.estimators.traits import ALL_ROWS, SUMS
+from kwis.estimators.traits import ALL_ROWS
 from kwis.results import Estimate
 from kwis.sample import WeightedSample, balanced
 from kwis.typing import Floats
@@ -22,7 +22,6 @@ class WIS:
     sentence: ClassVar[str] = "weighted mean of the rewards: weights are divided by their overall mean"
     normalised: ClassVar[bool] = True
     normalised_over: ClassVar[str] = ALL_ROWS
-    statistics: ClassVar[str] = SUMS
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""

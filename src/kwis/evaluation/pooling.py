@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.checks import drift
 from kwis.data.log import LoggedBandit
 from kwis.policy.discrete import TargetPolicy, weigh
 from kwis.policy.loggers import balanced_factor, variance_of_wis, weighted_factor
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats
 
 _DIFFERENT = 0.01  # p-value below which loggers are taken to have met different contexts
@@ -61,7 +61,7 @@ def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
         f"{target.name} has {best} weights over the {len(log.logger_names)} loggers, with the smallest "
         f"estimated standard error" + (f" ({others} that)" if others else "")
     )
-    return _noted(replace(target, factor=read_only(factors[best]) if best != "naive" else None), note)
+    return _noted(replace(target, factor=kept(factors[best]) if best != "naive" else None), note)
 
 
 def _variance(log: LoggedBandit, weight: Floats) -> float:

@@ -21,7 +21,7 @@ from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
 from kwis.models.reward import PredictedRewards
-from kwis.policy.discrete import TargetPolicy, weigh
+from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
 from kwis.policy.target import resolve_targets
 from kwis.result.records import LOGGING_POLICY
 from kwis.sample import WeightedSample
@@ -61,12 +61,14 @@ class Ready:
         )
         if learnt is None or not learnt.shape[1]:
             return Policy(name=target.name, samples=samples)
-        given = _samples(self.as_given().log, target, predictions)
-        refits = [_samples(replace(self.log, propensity=column), target, predictions) for column in learnt.T]
-        others = (
-            Reweighted(given=one, refits=tuple(parts)) for one, *parts in zip(given, *refits, strict=True)
-        )
-        return Policy(name=target.name, samples=samples, reweighted=tuple(others))
+        given = self.as_given().log.propensity
+        assert given is not None
+        others = [importance_weights(target.logged, propensity) for propensity in (given, *learnt.T)]
+        reweighted = []
+        for sample in samples:
+            first, *refits = (sample.with_weight(weight) for weight in others)
+            reweighted.append(Reweighted(given=first, refits=tuple(refits)))
+        return Policy(name=target.name, samples=samples, reweighted=tuple(reweighted))
 
     def repaired(self, mode: RepairMode) -> Ready:
         """The same with logged propensities tested and, if they need it, repaired."""

@@ -34,5 +34,5 @@ def _values(members: list[Measured]) -> list[Floats]:
         return [np.array([members[0].estimator.estimate(sample).value for sample in samples])]
     return reweighted_together(
         [Job(one.estimator, one.sample) for one in members],
-        np.stack([sample.weight for sample in samples], axis=1),
+        [sample.weight for sample in samples],
     )

@@ -21,7 +21,8 @@ from kwis.checks import (
 )
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.read.assemble import checked_source
-from kwis.errors import InputError, KwisWarning, UnsupportedError
+from kwis.data.read.collect import opened
+from kwis.errors import InputError, KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import few_rows, notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -56,6 +57,7 @@ from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
+from kwis.runtime.runner import working_on
 from kwis.runtime.threads import engine
 from kwis.typing import Seed
 
@@ -86,9 +88,7 @@ def evaluate(
     ----------
     log
         From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that
-        these read, its columns with their usual names. The answer does not depend on which of these it is, up
-        to a size: a scanned log of more than 1,000,000 rows is evaluated batch by batch, with fewer
-        estimators, as :mod:`kwis.streaming.evaluate` describes.
+        these read, its columns with their usual names. The answer does not depend on which of these it is.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your
         choice. See :mod:`kwis.policy.target` for what each means.
@@ -98,8 +98,7 @@ def evaluate(
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
-        to. A log too large for memory has percentiles of a Poisson bootstrap (None, or a percentile
-        :class:`kwis.Bootstrap` for another number of resamples) or :class:`kwis.InfluenceInterval`.
+        to.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -112,8 +111,7 @@ def evaluate(
         ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail,
-        ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`. A log too large for memory keeps its
-        propensities.
+        ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`.
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
@@ -130,32 +128,13 @@ def evaluate(
         raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
     level, said = check.level(level), checked_source(propensity_source)
     if not isinstance(log, LoggedBandit):
-        from kwis.streaming.door import evaluate_large, opened, said_of
-
-        found = opened(log, client, progress)
-        if not isinstance(found, LoggedBandit):
-            if found.roles.candidates is not None:
-                raise UnsupportedError(
-                    "`candidates` must go with a log that fits in memory, got a larger one"
-                )
-            large = found if said is None else said_of(found, said)
-            models = {"reward_model": reward_model, "propensity_model": propensity_model, "repair": repair}
-            where = {"exact": exact, "client": client, "progress": progress}
-            return evaluate_large(
-                large,
-                target,
-                estimators=estimators,
-                interval=interval,
-                level=level,
-                by=by,
-                rng=rng,
-                **models,
-                **where,
-            )
-        log = found
+        log = opened(log, client, progress)
     if said is not None:
         log = replace(log, propensity_source=said)
-    ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    try:
+        ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+    except InputError as trouble:
+        raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)
     few = few_rows(ready.log.n)
     if few is not None:
@@ -163,7 +142,7 @@ def evaluate(
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     intervals = Intervals(method=interval, level=level, seed=ready.seed)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
-    with engine():
+    with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair).pooled()
         return _Run(

@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from kwis._validation import read_only
 from kwis.data.columns import Column
 from kwis.data.copies import codes_of_rows
 from kwis.data.log import COPIES, SHARED, LoggedBandit
 from kwis.models.propensity.check import known_distribution
 from kwis.results import Verdict
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 CLEAR = 3.5
@@ -95,7 +95,7 @@ def with_shared_draws_grouped(log: LoggedBandit) -> LoggedBandit:
         codes = contexts if _one_draw_each(log, contexts) is not None else None
     if codes is None:
         return log
-    grouped = replace(log, group=read_only(codes), group_origin=SHARED)
+    grouped = replace(log, group=kept(codes), group_origin=SHARED)
     return replace(grouped, notes=(*log.notes, _shared_in_words(grouped)))
 
 

@@ -79,11 +79,6 @@ class Bootstrap:
         """Whether values on resamples are all it needs, so that estimates can have them in common."""
         return self.method != "studentised" and not self.reselect
 
-    @property
-    def streamed_replicates(self) -> int | None:
-        """Resamples of a log too large for memory, of which only percentiles are to be had."""
-        return self.replicates if self.method == "percentile" and not self.reselect else None
-
     def interval_from(self, values: Floats, estimate: Estimate, sample: Any, level: float) -> Interval:
         """Interval of an estimate with influence values from its values on resamples, as many as have one."""
         assert estimate.influence is not None

@@ -51,11 +51,6 @@ class InfluenceInterval:
         return self._interval(estimate, standard_error(estimate.influence, sample.group), estimator, level)
 
     @property
-    def streamed_replicates(self) -> int:
-        """A log too large for memory is not resampled."""
-        return 0
-
-    @property
     def description(self) -> str:
         """The method in words."""
         return "influence function"

@@ -67,9 +67,3 @@ class ResamplingMethod(Protocol):
 def description(method: IntervalMethod) -> str:
     """The method in words."""
     return str(getattr(method, "description", type(method).__name__))
-
-
-def streamed_replicates(method: IntervalMethod) -> int | None:
-    """Resamples that the method needs of a log too large for memory; None if it needs all rows."""
-    found: int | None = getattr(method, "streamed_replicates", None)
-    return found

@@ -5,10 +5,10 @@ that no distance and no exponential is computed twice. An empty ``kept`` says th
 second pass computes them again.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 8401ff26cb92: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 594638800057: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
+# Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py da3d72e77245: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py c0299024c67c: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

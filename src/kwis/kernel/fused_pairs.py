@@ -8,8 +8,8 @@ A strip of tiles is summed by one thread. It writes the sums of its own rows, an
 array of its own.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 7eae8d4adec1: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
+# Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

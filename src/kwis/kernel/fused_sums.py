@@ -6,7 +6,7 @@ so that the inner loops vectorise; contexts arrive scaled such that the kernel i
 cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
-# Calls exp2.py 449ad46893b2: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

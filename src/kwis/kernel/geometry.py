@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.kernel.profiles import RBF, Kernel
+from kwis.runtime.arrays import room
 from kwis.typing import Bandwidth, Floats, Ints
 
 # Below this share of a column's span a bandwidth only tells nearest rows from others, and squares of what it
@@ -50,13 +51,13 @@ class Geometry:
         """
         columns = np.arange(context.shape[1])
         is_code = np.isin(columns, categorical)
-        numeric, half = context[:, ~is_code], context.shape[0] // 2
-        return cls(
-            np.ascontiguousarray(numeric - np.partition(numeric, half, axis=0)[half]),
-            np.ascontiguousarray(context[:, is_code]),
-            columns[~is_code],
-            columns[is_code],
-        )
+        n, half = context.shape[0], context.shape[0] // 2
+        numeric, codes = room((n, int((~is_code).sum()))), room((n, int(is_code.sum())))
+        for place, column in enumerate(columns[~is_code]):
+            values = context[:, column]
+            numeric[:, place] = values - np.partition(values, half)[half]
+        codes[:] = context[:, is_code]
+        return cls(numeric, codes, columns[~is_code], columns[is_code])
 
     @property
     def n(self) -> int:

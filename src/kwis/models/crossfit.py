@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.candidates import Mask, uniform
 from kwis.data.copies import together_of
 from kwis.data.log import LoggedBandit
@@ -21,6 +20,7 @@ from kwis.errors import InputError
 from kwis.models.fitting import fitting, weight_argument
 from kwis.models.reward.models import Candidate, Lesson
 from kwis.policy.cross_fitted import CrossFitted
+from kwis.runtime.arrays import kept
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints, Seed
 
@@ -77,7 +77,7 @@ def cross_fit(
     for fold in range(k):
         held = labels == fold
         whole[held] = learn(np.flatnonzero(~held), np.flatnonzero(held))
-    return CrossFitted(name=label, distribution=read_only(whole), folds=read_only(labels), rows=log.rows)
+    return CrossFitted(name=label, distribution=kept(whole), folds=kept(labels), rows=log.rows)
 
 
 _Learn = Callable[[Ints, Ints], Floats]

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.candidates import of_pairs, refuse_lone, refuse_outside, uniform
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -117,9 +117,9 @@ class TargetPolicy:
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""
-        whole = None if self.distribution is None else read_only(self.distribution[rows])
-        factor = None if self.factor is None else read_only(self.factor[rows])
-        return replace(self, logged=read_only(self.logged[rows]), distribution=whole, factor=factor)
+        whole = None if self.distribution is None else kept(self.distribution[rows])
+        factor = None if self.factor is None else kept(self.factor[rows])
+        return replace(self, logged=kept(self.logged[rows]), distribution=whole, factor=factor)
 
 
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
@@ -128,7 +128,7 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         raise InputError(
             "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
         )
-    weight = _ratios(target.logged, log.propensity)
+    weight = importance_weights(target.logged, log.propensity)
     return WeightedSample(
         context=log.context,
         weight=weight if target.factor is None else weight * target.factor,
@@ -139,7 +139,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     )
 
 
-def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
+def importance_weights(evaluated: Floats, propensity: Floats) -> Floats:
+    """What a target makes of the logged actions more likely, or less; the one place that divides by
+    propensities.
+    """
     with np.errstate(over="ignore"):
         weight = evaluated / propensity
     if np.isinf(weight).any():
@@ -147,12 +150,12 @@ def _ratios(evaluated: Floats, propensity: Floats) -> Floats:
         raise InputError(
             f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}"
         )
-    return weight
+    return kept(weight)
 
 
 def uniform_distribution(log: LoggedBandit) -> Floats:
     """``(n, K)`` the policy that takes every action available in a row with the same probability."""
-    return read_only(uniform(log.available, log.n, log.n_actions))
+    return kept(uniform(log.available, log.n, log.n_actions))
 
 
 def from_probability(
@@ -169,8 +172,8 @@ def from_probability(
     )
     return TargetPolicy(
         name=name,
-        logged=read_only(values),
-        distribution=None if whole is None else read_only(whole),
+        logged=kept(values),
+        distribution=None if whole is None else kept(whole),
         columns=columns,
         source=source,
     )
@@ -201,5 +204,5 @@ def from_distribution(
     refuse_outside(whole, log.available, log.action_names, "target")
     logged = whole[np.arange(len(log)), log.action]
     return TargetPolicy(
-        name=name, logged=read_only(logged), distribution=read_only(whole), columns=columns, source=source
+        name=name, logged=kept(logged), distribution=kept(whole), columns=columns, source=source
     )

@@ -38,7 +38,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.candidates import aligned, score_lists
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import (
@@ -68,6 +67,7 @@ from kwis.policy.discrete import (
     from_distribution,
     from_probability,
 )
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats
 
 _TRAINED_WHERE = (
@@ -170,7 +170,7 @@ def _at_positions(log: LoggedBandit, policy: TargetPolicy) -> TargetPolicy:
     if policy.distribution is None or log.position is None:
         return policy
     wide = widened(policy.distribution, log.position, len(log.position_names))
-    return replace(policy, distribution=read_only(wide))
+    return replace(policy, distribution=kept(wide))
 
 
 def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
@@ -346,4 +346,4 @@ def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> Targe
             f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions"
         )
     shares = [probabilities_in(table.column(key), key, "target") for key in names]
-    return from_distribution(log, read_only(sums_to_one(np.column_stack(shares), "target")), name, source)
+    return from_distribution(log, kept(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -101,6 +101,6 @@ def each_block(function: Callable[[Block], Result], blocks: Iterable[Block]) -> 
         return list(_state.pool.map(function, blocks))
 
 
-def row_blocks(n: int, size: int) -> list[slice]:
-    """Consecutive slices of at most ``size`` rows."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+def row_blocks(stop: int, size: int, start: int = 0) -> list[slice]:
+    """Consecutive slices of at most ``size`` rows, from ``start`` to ``stop``."""
+    return [slice(first, min(first + size, stop)) for first in range(start, stop, size)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis._validation import one_of, read_only
+from kwis._validation import one_of
 from kwis.data.candidates import (
     CandidateColumns,
     Candidates,
@@ -27,6 +27,7 @@ from kwis.data.read.source import Roles, Source, with_usual_propensity
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.runtime.process import warn
 from kwis.typing import Floats, Ints
 
@@ -62,20 +63,20 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
     source_of_propensity = checked_source(roles.propensity_source)
     slot, slots = (None, ()) if roles.position is None else _labels(table, roles.position, "position")
     log = LoggedBandit(
-        action=read_only(action),
+        action=kept(action),
         action_names=action_names,
-        reward=read_only(np.column_stack([_rewards(table, name) for name in rewards])),
+        reward=kept(np.column_stack([_rewards(table, name) for name in rewards])),
         reward_names=rewards,
         encoding=encoding,
         table=table,
-        rows=read_only(np.arange(table.n)),
+        rows=kept(np.arange(table.n)),
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
         propensity_source=source_of_propensity if behaviour.logged is not None else None,
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
-        group=None if roles.group is None else read_only(_labels(table, roles.group, "group")[0]),
+        group=None if roles.group is None else kept(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
-        logger=None if loggers is None else read_only(loggers.codes),
+        logger=None if loggers is None else kept(loggers.codes),
         logger_names=() if loggers is None else loggers.names,
         logger_propensity=behaviour.by_logger,
         notes=(*source.notes, *usual, *_sizes(offered), *context.notes, *encoding.notes),
@@ -83,7 +84,7 @@ def assemble(source: Source, roles: Roles) -> LoggedBandit:
         context_named=roles.context is not None or not context.names,
         available=None if offered is None else offered.available,
         candidates=None if offered is None else offered.lists,
-        position=None if slot is None else read_only(slot),
+        position=None if slot is None else kept(slot),
         position_names=slots,
     )
     return with_positions_in_actions(log) if roles.position_in == "action" else log
@@ -195,7 +196,7 @@ def _row_weights(table: Table, name: str) -> Floats:
     if (values <= 0).any():
         row = int(np.argmax(values <= 0))
         raise InputError(f"{named(name, 'row_weight')} must be positive, got {values[row]} at row {row}")
-    return np.asarray(read_only(values))
+    return np.asarray(kept(values))
 
 
 def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]]:
@@ -216,11 +217,11 @@ def _times(table: Table, name: str) -> Floats:
                 f"{named(name, 'time')} must have a value in every row, got none at row "
                 f"{int(np.argmax(column.missing))}"
             )
-        return np.asarray(read_only(seconds(column)))
+        return np.asarray(kept(seconds(column)))
     if column.kind == "text":
         row = int(np.argmin(column.missing))
         raise InputError(
             f"{named(name, 'time')} must hold numbers, or dates such as 2024-12-31, got {column.at(row)!r} "
             f"at row {row}"
         )
-    return np.asarray(read_only(numbers_in(column, name, "time")))
+    return np.asarray(kept(numbers_in(column, name, "time")))

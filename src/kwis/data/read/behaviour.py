@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.data.candidates import Candidates, aligned, of_pairs, refuse_lone, refuse_outside, score_lists
 from kwis.data.columns import Label
 from kwis.data.distributions import (
@@ -30,6 +29,7 @@ from kwis.data.lists import lists_in
 from kwis.data.read.source import PropensityColumns
 from kwis.data.table import Table
 from kwis.errors import InputError
+from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 
@@ -91,7 +91,7 @@ def _checked(found: Behaviour, taken: Taken) -> Behaviour:
         assert logged is not None
         refuse_lone(logged, taken.available, "propensity")
         whole = of_pairs(logged, taken.action, taken.available, len(taken.actions))
-    return Behaviour(read_only(logged), None if whole is None else read_only(whole), found.columns)
+    return Behaviour(kept(logged), None if whole is None else kept(whole), found.columns)
 
 
 def _aligned(table: Table, propensity: PropensityColumns, taken: Taken) -> Behaviour | None:
@@ -162,7 +162,7 @@ def _of_several(table: Table, each: Mapping[Label, Any], taken: Taken, loggers: 
     if len(wholes) == len(found):
         whole = np.stack(wholes)[loggers.codes, rows]
     mine = _checked(Behaviour(own, whole, tuple(name for one in found for name in one.columns)), taken)
-    return Behaviour(mine.logged, mine.whole, mine.columns, read_only(by_logger))
+    return Behaviour(mine.logged, mine.whole, mine.columns, kept(by_logger))
 
 
 def _of_one(table: Table, columns: Any, taken: Taken) -> Behaviour:

@@ -94,8 +94,7 @@ def read_log(
         Values that stand for a gap (``"unknown"``, ``"-999"``) in columns that are no action, reward,
         propensity or other role.
     key
-        Column that identifies a row; it is no context. Resamples of a scanned log too large for memory go by
-        it.
+        Column that identifies a row; it is no context.
     query
         SQL to run: on a database, or on files, which it finds under the name ``log``.
     allow_external

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.candidates import Mask, among
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
@@ -26,6 +25,7 @@ from kwis.errors import InputError
 from kwis.models.fitting import one_thread
 from kwis.models.propensity.calibrate import likeliest_exponent, to_power
 from kwis.models.propensity.learners import Classifier, CrossFitted, default_learners, floored
+from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.stats.folds import make_folds
 from kwis.stats.sums import sum_of_others
@@ -128,10 +128,10 @@ def estimate_propensities(
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
     logged = mixture.distribution[np.arange(len(log)), log.action]
     return EstimatedPropensity(
-        distribution=read_only(mixture.distribution),
-        logged=read_only(logged),
+        distribution=kept(mixture.distribution),
+        logged=kept(logged),
         model=_in_words(dict(zip(tried, mixture.shares, strict=True))),
-        folds=read_only(labels),
+        folds=kept(labels),
         log_loss=_log_loss(mixture.distribution, log.action, mass),
         log_loss_without_context=_log_loss(
             floored(among(_frequencies(log, labels, mass), log.available), lowest, log.available),
@@ -141,7 +141,7 @@ def estimate_propensities(
         candidates={name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()},
         floor=lowest,
         floored=int((logged <= lowest).sum()),
-        refits=read_only(refits),
+        refits=kept(refits),
     )
 
 

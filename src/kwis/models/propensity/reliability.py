@@ -11,8 +11,10 @@ import numpy as np
 from kwis._validation import read_only, whole
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
+from kwis.stats.subsets import some_rows
 from kwis.typing import Floats, Ints
 
+_MOST_ROWS = 200_000  # a curve of ten points needs no more
 _LEAST_MASS = 1e-100  # of the largest: no bin is without mass, and no square vanishes or overflows
 
 
@@ -49,14 +51,16 @@ def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: 
         raise InputError(
             "`distribution` must be given for a log that holds the probability of the logged action alone"
         )
+    rows = some_rows(len(log), _MOST_ROWS)
+    chances, action = chances[rows], log.action[rows]
     happened = np.zeros_like(chances)
-    happened[np.arange(len(log)), log.action] = 1.0
+    happened[np.arange(len(action)), action] = 1.0
     # Actions that were not available say nothing: nobody could have taken them.
-    pairs = slice(None) if log.available is None else np.flatnonzero(log.available.ravel())
+    pairs = slice(None) if log.available is None else np.flatnonzero(log.available[rows].ravel())
     mass = (
-        np.ones(len(log))
+        np.ones(len(action))
         if log.row_weight is None
-        else np.maximum(log.row_weight / log.row_weight.max(), _LEAST_MASS)
+        else np.maximum(log.row_weight[rows] / log.row_weight.max(), _LEAST_MASS)
     )
     weight, said, came = (
         np.repeat(mass, chances.shape[1])[pairs],

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.models.propensity.choose import Chosen, Fitted, Splits, choose
 from kwis.models.propensity.material import distribution, material
 from kwis.models.propensity.repair_logged import KEPT, LoggedRepairModel, fit_repair_logged
+from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.typing import ArrayLike, Floats, Seed
 
@@ -73,9 +73,7 @@ class RepairModel:
         rows = check.contexts(features, "features")
         chances = distribution(given, len(rows))
         return (
-            chances
-            if self.kept or self._fitted is None
-            else read_only(self._fitted.distribution(rows, chances))
+            chances if self.kept or self._fitted is None else kept(self._fitted.distribution(rows, chances))
         )
 
 

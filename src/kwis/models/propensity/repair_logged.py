@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.candidates import uniform
 from kwis.errors import InputError
 from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
@@ -31,6 +30,7 @@ from kwis.models.propensity.material import Material, codes
 from kwis.models.propensity.shrunk import Coefficients, Mask
 from kwis.models.propensity.strengths import Part, Search
 from kwis.models.propensity.terms import Terms
+from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 
@@ -73,7 +73,7 @@ class LoggedRepairModel:
         """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
         rows = check.contexts(features, "features")
         taken, said = codes(action, len(rows), self.n_actions), propensities(given, len(rows))
-        return read_only(self._applied(rows, taken, said, available))
+        return kept(self._applied(rows, taken, said, available))
 
     def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
         """The same repair learnt from other rows, with everything that was chosen left as it is."""

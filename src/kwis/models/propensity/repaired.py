@@ -9,7 +9,6 @@ from typing import get_args
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -21,6 +20,7 @@ from kwis.models.propensity.repair import TERMS, RepairModel, described, known_t
 from kwis.models.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
 from kwis.models.propensity.shrunk import Mask
 from kwis.models.propensity.tame import between, tame_share, useful_share
+from kwis.runtime.arrays import kept, room, stretches
 from kwis.runtime.threads import each_block, engine
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints, Seed
@@ -184,11 +184,10 @@ def _applied(
     """What the models say, or so much of it: of the rows held out from each all actions, of all rows the
     action taken.
     """
-    made, refits = np.empty_like(rows.given), np.empty((rows.n, len(models)))
+    made, refits = room(rows.given.shape), room((rows.n, len(models)))
 
     def fill(fold: int) -> None:
-        for start in range(0, rows.n, _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
+        for part in stretches(rows.n, _ROWS_AT_ONCE):
             found = between(
                 rows.given[part], models[fold].distribution(rows.features[part], rows.given[part]), share
             )
@@ -225,13 +224,12 @@ def _logged_only(
     if not whole.kept:
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
         learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
-        refits = np.empty((rows.n, int(labels.max()) + 1))
+        refits = room((rows.n, int(labels.max()) + 1))
 
         def fill(fold: int) -> None:
             others = learnt_from & (labels != fold)
             model = whole.refitted(rows.take(others), given[others], np.random.default_rng([seed, fold]))
-            for start in range(0, rows.n, _ROWS_AT_ONCE):
-                part = slice(start, start + _ROWS_AT_ONCE)
+            for part in stretches(rows.n, _ROWS_AT_ONCE):
                 open_to = None if sets is None else sets[part]
                 refits[part, fold] = model.propensity(
                     rows.features[part], rows.action[part], given[part], open_to
@@ -279,10 +277,10 @@ def _result(
         reliability_before=reliability(log, given) if whole else None,
         reliability_after=reliability(log, made) if whole else None,
         note=found.note,
-        distribution=read_only(made) if whole else None,
-        logged=read_only(after),
-        folds=read_only(labels),
-        refits=read_only(refits),
+        distribution=kept(made) if whole else None,
+        logged=kept(after),
+        folds=kept(labels),
+        refits=kept(refits),
     )
 
 

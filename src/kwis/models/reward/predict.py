@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis._validation import read_only
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
 from kwis.models.reward.models import MODEL_ROWS, Candidate, Lesson, Tried, default_models
 from kwis.models.reward.sample import PredictedSample
 from kwis.policy.discrete import TargetPolicy
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints, Seed
@@ -82,7 +82,7 @@ class PredictedRewards:
                 f"`target` must have a probability for every action for predicted rewards, got that of the "
                 f"logged one for {target.name}"
             )
-        value = np.einsum("ik,ik->i", target.distribution, self.expected)
+        value = kept(np.einsum("ik,ik->i", target.distribution, self.expected))
         return PredictedSample(sample, predicted=self.logged, predicted_value=value)
 
 
@@ -114,10 +114,10 @@ def predict_rewards(
     tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
         reward=log.reward_names[index],
-        expected=read_only(tried.expected),
-        logged=read_only(lesson.taken(tried.expected)),
+        expected=kept(tried.expected),
+        logged=kept(lesson.taken(tried.expected)),
         model=tried.best,
-        folds=read_only(labels),
+        folds=kept(labels),
         error=tried.errors[tried.best],
         error_without_context=tried.plain,
         candidates=tried.errors,

@@ -1,14 +1,13 @@
 """Tasks on the workers of a Dask cluster, through the client that the user has: its security settings, its
 address, no port of ours.
 
-What is sent is small: paths, row numbers and settings. Workers read the files, keep what they computed and
-add it up among themselves; only final numbers come back. Tasks depend on nothing but their arguments, so one
-that was lost with its worker is simply run again.
+Workers read files and partitions and sum kernels over blocks of rows. Tasks depend on nothing but their
+arguments, so one that was lost with its worker is simply run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,8 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from kwis.errors import InputError, KwisError
-from kwis.large.runner import FAN_IN, Handle, Steps, added, pair_arguments, pair_list
-from kwis.large.source import FrameBlock
+from kwis.runtime.runner import Handle, Steps
 
 _RETRIES = 2  # after an error of a task; a worker that dies is another matter, and up to the cluster
 
@@ -52,45 +50,14 @@ class Cluster:
     def each(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], what: str) -> list[Handle]:
         return [self._submit(function, arguments, what) for arguments in tasks]
 
-    def pairs(
-        self,
-        function: Callable[..., Any],
-        blocks: Sequence[tuple[Any, ...]],
-        common: tuple[Any, ...],
-        what: str,
-    ) -> list[Handle]:
-        sums: list[Handle | None] = [None] * len(blocks)
-        waiting: list[list[tuple[int, Handle]]] = [[] for _ in blocks]
-
-        def add(block: int) -> None:
-            sides, found = zip(*waiting[block], strict=True)
-            sums[block] = self._submit(added, (sums[block], sides, *found), what)
-            waiting[block] = []
-
-        for a, b in pair_list(len(blocks)):
-            found = self._submit(function, (*pair_arguments(blocks, a, b), *common), what)
-            for side, block in enumerate((a, b) if a != b else (a,)):
-                waiting[block].append((side, found))
-                # As soon as a few are there, so that they need not be kept.
-                if len(waiting[block]) == FAN_IN:
-                    add(block)
-        for block, rest in enumerate(waiting):
-            if rest:
-                add(block)
-        return list(sums)
-
     def fetch(self, handle: Handle) -> Any:
         with self._clear_errors():
             return handle.result()
 
-    def frame_blocks(self, frame: Any) -> list[Handle]:
-        """Partitions of a Dask dataframe as blocks, computed on the workers and kept there."""
+    def partitions(self, frame: Any) -> list[Handle]:
+        """Partitions of a Dask dataframe, computed on the workers and kept there."""
         with self._clear_errors():
-            parts = self.client.compute(frame.to_delayed())
-        return [
-            self._submit(FrameBlock, (part, f"{self.run}-{index}"), "opening partitions")
-            for index, part in enumerate(parts)
-        ]
+            return list(self.client.compute(frame.to_delayed()))
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], what: str) -> Handle:
         self.count += 1
@@ -99,13 +66,9 @@ class Cluster:
         with self._clear_errors():
             future = self.client.submit(function, *arguments, key=key, pure=False, retries=_RETRIES)
         if self.steps.callback is not None:
-            self.steps.total += 1
-            future.add_done_callback(lambda _: self._told(what))
+            self.steps.begin(what, 1)
+            future.add_done_callback(lambda _: self.steps.tick())
         return future
-
-    def _told(self, what: str) -> None:
-        self.steps.stages[:] = [what]
-        self.steps.tick()
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -120,12 +83,10 @@ class Cluster:
             raise KwisError(
                 f"the Dask worker {failure.last_worker.address} died, as did others given the same task, "
                 f"most likely for lack of memory: "
-                "give workers more, or ask for a smaller `block_rows`"
+                "give workers more"
             ) from None
         except MemoryError:
-            raise KwisError(
-                "a Dask worker ran out of memory: give workers more, or ask for a smaller `block_rows`"
-            ) from None
+            raise KwisError("a Dask worker ran out of memory: give workers more") from None
         except (CancelledError, CommClosedError, TimeoutError, OSError) as failure:
             if isinstance(failure, OSError | TimeoutError) and self.client.status == "running":
                 raise

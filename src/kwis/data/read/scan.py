@@ -14,11 +14,11 @@ from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit, PropensitySource
 from kwis.data.position import PositionPart
 from kwis.data.read.assemble import checked_source
+from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
+from kwis.data.read.dask_frame import DaskFrame
 from kwis.data.read.databases import database_kind
 from kwis.data.read.files import files_of, format_of
 from kwis.data.read.source import PropensityColumns, Roles
-from kwis.streaming.frame import DaskFrame
-from kwis.streaming.source import ArrowData, ParquetFiles, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class ScannedLog:
         Which columns are what.
     """
 
-    source: Source | Whole
+    source: Batches | Whole
     roles: Roles
 
     @property
@@ -57,9 +57,9 @@ class ScannedLog:
         """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read
         files and partitions.
         """
-        from kwis.streaming.collect import read_scanned
+        from kwis.data.read.collect import collected
 
-        return read_scanned(self, client=client)
+        return collected(self, client=client)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
@@ -98,9 +98,8 @@ def scan_log(
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
     memory.
 
-    A log of at most 1,000,000 rows (and 40 million cells) gives the answer of :func:`kwis.read_log` to the
-    last digit. Larger ones are evaluated batch by batch, with fewer estimators, as
-    :mod:`kwis.streaming.evaluate` describes.
+    The answer is that of :func:`kwis.read_log`, to the last digit. Rows are read batch by batch, and the
+    columns of a large log wait in temporary files (where ``TMPDIR`` says) for what is under way.
 
     Parameters
     ----------
@@ -114,10 +113,7 @@ def scan_log(
     allow_external, format
         As for :func:`kwis.read_log`.
     key
-        Column that identifies a row; it is no context. Resamples of a log too large for memory count a row by
-        it, so that intervals stay the same when files are renamed, merged or reordered; without it such a row
-        is known by its file and its place there. Rows of a smaller log are known by their number in the log,
-        files in the order of their names.
+        Column that identifies a row; it is no context.
     """
     roles = Roles(
         action=action,
@@ -140,7 +136,7 @@ def scan_log(
     return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles)
 
 
-def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Source | Whole:
+def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Batches | Whole:
     """Where rows come from: in batches where that is possible."""
     if hasattr(source, "to_delayed") and query is None:
         return DaskFrame(source)

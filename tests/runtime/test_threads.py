@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import kwis
-from kwis.kernel import threads
 from kwis.kernel.held_out import Folds
+from kwis.runtime import threads
 from kwis.runtime.threads import default_threads, each_block, engine, row_blocks
 from tests.kernel.samples import CAUCHY, sample
 

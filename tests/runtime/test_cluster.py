@@ -15,11 +15,16 @@ from distributed import Client, LocalCluster
 from pyarrow import parquet
 
 import kwis
-from kwis.large import kernel_wis
-from tests.large.logs import sample, table, write
+from kwis.data.read import collect
+from tests.data.read.scanned_logs import table, write
 
 ROWS = 2400
-ASKED = {"target": "p_new", "bandwidth": 0.5, "block_rows": 400}
+ASKED = {
+    "estimators": [kwis.WIS(), kwis.KernelWIS(0.8, normalised=True)],
+    "repair": "never",
+    "exact": False,  # pairs are sampled only above this many rows, if nobody says so
+}
+
 
 # A worker that dies leaves half-closed connections behind, about which the libraries below us warn.
 pytestmark = pytest.mark.filterwarnings(
@@ -44,95 +49,76 @@ def client(cluster):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("large") / "log", table(ROWS))
+    return write(tmp_path_factory.mktemp("cluster") / "log", table(ROWS), [700, 700, 1500])
 
 
-def same(one, other, rel=1e-10):
-    for a, b in ((one.plain, other.plain), (one.normalised, other.normalised)):
-        assert a.value == pytest.approx(b.value, rel=rel)
-        assert a.std_error == pytest.approx(b.std_error, rel=rel)
-        assert a.effective_n == pytest.approx(b.effective_n, rel=rel)
+def evaluated(source, **options):
+    return kwis.evaluate(kwis.scan_log(source, context=["age", "cost"]), "p_new", **ASKED, **options)
 
 
-def test_a_folder_gives_the_same_estimate_as_on_one_machine(client, folder):
+def same(one, other):
+    assert one.to_json() == other.to_json()
+
+
+def test_a_folder_gives_the_same_answer_as_on_one_machine(client, folder):
     told = []
-    found = kernel_wis(folder, **ASKED, client=client, progress=lambda *step: told.append(step))
-    same(found, kernel_wis(folder, **ASKED), rel=1e-13)
-    assert any(what == "kernel sums of the influence" for _, _, what in told)
+    answer = evaluated(folder, client=client, progress=lambda *step: told.append(step))
+    same(answer, evaluated(folder))
+    stages = {what for _, _, what in told}
+    assert {"reading the log", "kernel sums"} <= stages
     assert all(done <= total for done, total, _ in told)
 
 
-def test_the_approximation_is_the_same_as_on_one_machine(client, folder):
-    asked = {**ASKED, "exact": False, "neighbours": 300}
-    found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
-    same(found, expected)
-    assert found.approximation.normalised_error == pytest.approx(
-        expected.approximation.normalised_error, rel=1e-8
-    )
-    assert found.notes == expected.notes
-
-
-def test_the_selected_bandwidth_is_the_same_as_on_one_machine(client, folder):
-    asked = {"target": "p_new", "selection_rows": 500, "block_rows": 400}
-    found, expected = kernel_wis(folder, **asked, client=client), kernel_wis(folder, **asked)
-    assert found.selection.rows == expected.selection.rows
-    assert found.selection.choice.value == pytest.approx(
-        expected.selection.choice.value, rel=1e-6
-    )  # a minimum is flat
-    assert found.selection.log_error == pytest.approx(expected.selection.log_error, rel=1e-4, nan_ok=True)
-
-
-def test_a_dask_dataframe_gives_the_same_estimate_whatever_its_partitions(client, folder):
+def test_a_dask_dataframe_gives_the_same_answer_whatever_its_partitions(client, folder):
     from dask import dataframe
 
-    frame = dataframe.from_pandas(table(ROWS).to_pandas(), npartitions=5)
+    frame = dataframe.from_pandas(table(ROWS).to_pandas(), npartitions=5, sort=False)
     nothing = frame[frame["age"] > 1e9]  # partitions without rows
     both = dataframe.concat([frame, nothing], interleave_partitions=True)
-    same(kernel_wis(both, target="p_new", bandwidth=0.5, client=client), kernel_wis(folder, **ASKED))
+    here = evaluated(folder)
+    for source, where in ((both, client), (frame, None)):
+        there = evaluated(source, client=where)
+        assert [row.estimate.value for row in there.rows] == [row.estimate.value for row in here.rows]
+        assert [row.interval.low for row in there.rows] == [row.interval.low for row in here.rows]
 
 
 def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
-    whole = table(4500)
-    folder = write(tmp_path / "log", whole)
-    asked = {"target": "p_new", "bandwidth": 0.5, "block_rows": 300}
-    expected = kernel_wis(folder, **asked)
-    killed = []
-
+    folder = write(tmp_path / "log", table(4500), list(range(150, 4500, 150)))
+    expected = evaluated(folder)
+    killed, told = [], []
     client.wait_for_workers(2)
-    victims = client.run(
-        os.getpid
-    ).values()  # asked before any is killed: a cluster that lacks a worker may not answer
+    # asked before any is killed: a cluster that lacks a worker may not answer
+    victims = client.run(os.getpid).values()
 
     def kill_twice():
-        for done_before, victim in zip((40, 120), victims, strict=True):
+        for done_before, victim in zip((8, 24), victims, strict=True):
             while len(told) < done_before:
                 time.sleep(0.01)
             os.kill(victim, signal.SIGKILL)
             killed.append((victim, len(told)))
 
-    told = []
     killer = threading.Thread(target=kill_twice)
     killer.start()
-    found = kernel_wis(folder, **asked, client=client, progress=lambda *step: told.append(step))
+    answer = evaluated(folder, client=client, progress=lambda *step: told.append(step))
     killer.join()
     assert len({victim for victim, _ in killed}) == 2
     assert all(after < len(told) for _, after in killed)  # there was work left to do
-    same(found, expected)
+    same(answer, expected)
     client.wait_for_workers(2)
 
 
 def test_a_corrupt_file_is_named(client, tmp_path):
-    folder = write(tmp_path / "log", table(900))
+    folder = write(tmp_path / "log", table(900), [300, 600])
     broken = folder / "part-1.parquet"
     broken.write_bytes(broken.read_bytes()[:-100])
     with pytest.raises(
         kwis.InputError, match=r"must hold files that can be read, and '.*part-1.parquet' cannot"
     ):
-        kernel_wis(folder, **ASKED, client=client)
+        evaluated(folder, client=client)
 
 
 def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(client, tmp_path):
-    folder = write(tmp_path / "log", table(900))
+    folder = write(tmp_path / "log", table(900), [300, 600])
     second = parquet.read_table(folder / "part-1.parquet")
     values = second["propensity"].to_pylist()
     values[7] = 0.0
@@ -143,15 +129,10 @@ def test_a_value_that_breaks_a_rule_is_refused_with_its_row_and_file(client, tmp
     with pytest.raises(
         kwis.InputError, match=r"`propensity` must be in \(0, 1\], got 0.0 at row 7 of '.*part-1.parquet'"
     ):
-        kernel_wis(folder, **ASKED, client=client)
+        evaluated(folder, client=client)
 
 
-def test_rows_in_memory_are_not_sent_to_workers(client):
-    with pytest.raises(kwis.InputError, match="must be files or a Dask dataframe"):
-        kernel_wis(sample(300), bandwidth=1.0, client=client)
-
-
-def hungry(path: str) -> None:
+def hungry(*_: object) -> None:
     """A task that needs more memory than its worker may have."""
     held = []
     while True:
@@ -160,8 +141,6 @@ def hungry(path: str) -> None:
 
 
 def test_a_worker_out_of_memory_is_said_to_be(folder, monkeypatch):
-    from kwis.large.source import Footer
-
     settings = {
         "distributed.scheduler.allowed-failures": 0,
         "distributed.worker.memory.monitor-interval": "50ms",
@@ -173,9 +152,9 @@ def test_a_worker_out_of_memory_is_said_to_be(folder, monkeypatch):
         ) as small,
         Client(small) as client,
     ):
-        monkeypatch.setattr(Footer, "of", hungry)
+        monkeypatch.setattr(collect, "_pieces", hungry)
         with pytest.raises(kwis.KwisError, match="lack of memory"):
-            kernel_wis(folder, **ASKED, client=client)
+            evaluated(folder, client=client)
 
 
 def test_a_scheduler_that_goes_away_is_said_to_have(folder, tmp_path):
@@ -204,7 +183,7 @@ def test_a_scheduler_that_goes_away_is_said_to_have(folder, tmp_path):
             # No worker will come: the run waits until the scheduler dies.
             threading.Timer(1.0, process.kill).start()
             with pytest.raises(kwis.KwisError, match=f"the Dask scheduler of {address} went away"):
-                kernel_wis(folder, **ASKED, client=client)
+                evaluated(folder, client=client)
             client.close(timeout=1)
     finally:
         process.kill()
@@ -216,20 +195,7 @@ def test_a_client_that_is_closed_is_refused(cluster, folder):
     closed = Client(cluster)
     closed.close()
     with pytest.raises(kwis.InputError, match="must be connected to its scheduler, got one that is closed"):
-        kernel_wis(folder, **ASKED, client=closed)
-
-
-def test_evaluate_in_batches_gives_the_same_table_through_a_client(client, folder, monkeypatch):
-    monkeypatch.setattr("kwis.streaming.collect.COLLECTED_ROWS", 0)
-    log = kwis.scan_log(str(folder), context=["age", "income", "country", "member"])
-    found, expected = kwis.evaluate(log, "p_new", client=client), kwis.evaluate(log, "p_new")
-    assert [row.estimator for row in found.rows] == [row.estimator for row in expected.rows]
-    assert "normalised-kernel-wis" in [row.estimator for row in found.rows]
-    for one, other in zip(found.rows, expected.rows, strict=True):
-        assert one.estimate.value == pytest.approx(
-            other.estimate.value, rel=1e-7
-        )  # bandwidths are minima, which are flat
-        assert one.interval.low == pytest.approx(other.interval.low, rel=1e-6)
+        evaluated(folder, client=closed)
 
 
 def test_an_encrypted_cluster_is_reached_with_the_certificates_given(folder, tmp_path, monkeypatch):
@@ -259,7 +225,7 @@ def test_an_encrypted_cluster_is_reached_with_the_certificates_given(folder, tmp
         certificates = [part for name, path in files.items() for part in (f"--tls-{name}", str(path))]
         asked = ["evaluate", str(folder), "--target", "p_new", "--estimator", "wis", "--json"]
         found = CliRunner().invoke(app, [*asked, "--scheduler", encrypted.scheduler_address, *certificates])
-        alone = CliRunner().invoke(app, [*asked, "--stream"])
+        alone = CliRunner().invoke(app, asked)
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["rows"] == json.loads(alone.stdout)["rows"]
 
@@ -271,7 +237,6 @@ def test_an_encrypted_cluster_is_reached_with_the_certificates_given(folder, tmp
         (["--tls-ca", "ca.pem"], "`tls-ca` must go with `scheduler`"),
         (["--scheduler", "tcp://127.0.0.1:1", "--tls-key", "key.pem"], "must go with a scheduler at tls://"),
         (["--scheduler", "tls://127.0.0.1:1", "--tls-key", "nowhere.pem"], "`tls-key` must be a file"),
-        (["--scheduler", "tcp://127.0.0.1:1", "--no-stream"], "`scheduler` must go without --no-stream"),
         (["--scheduler", "tcp://127.0.0.1:1"], "must be the address of a Dask scheduler that answers"),
     ],
 )
