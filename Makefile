@@ -2,9 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+CONSTRAINTS ?= constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 ARGS ?=
 
-.PHONY: demo test test-all holds bench lint clean
+.PHONY: demo test test-all test-lowest coverage mutation holds bench lint clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/kwis demo --report report.html $(ARGS)
@@ -14,6 +17,18 @@ test: $(VENV)/.installed-dev
 
 test-all: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# The same tests with the lowest versions that pyproject.toml allows. These are for Python 3.11, and what they
+# say about later versions of their own dependencies is no fault of ours.
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" -W default::DeprecationWarning $(ARGS)
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report term:skip-covered --cov-report html $(ARGS)
+
+# Do the tests notice small faults in estimators and intervals? An hour or so; it goes on where it was stopped.
+mutation: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
 
 # How well does it hold? Hours; it goes on where it was stopped.
 holds: $(VENV)/.installed-dev
@@ -29,21 +44,28 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist htmlcov .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # A stamp per set of extras, older than pyproject.toml when the requirements have changed.
-$(VENV)/.installed-core: pyproject.toml
+$(VENV)/.installed-core: pyproject.toml $(CONSTRAINTS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 # The tests are of both packages, the library and the paper's experiments.
-$(VENV)/.installed-dev: pyproject.toml paper/pyproject.toml
+$(VENV)/.installed-dev: pyproject.toml paper/pyproject.toml $(CONSTRAINTS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]" --editable ./paper
+	@$(INSTALL) --editable ".[dev]" --editable ./paper
 	@touch $@
 
-$(VENV)/.installed-%: pyproject.toml
+$(VENV)/.installed-%: pyproject.toml $(CONSTRAINTS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@$(INSTALL) --editable ".[$*]"
+	@touch $@
+
+$(LOWEST)/.installed: pyproject.toml paper/pyproject.toml .ci/lowest.py
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(LOWEST)/constraints.txt --editable ".[test]" --editable ./paper
 	@touch $@

@@ -81,6 +81,21 @@ def test_significant_rows_are_counted(better: Results, worse: Results) -> None:
     assert _found(worse, "oracle-11").holds is False
 
 
+def test_two_rows_split_one_to_one_are_not_all_but_one(
+    better: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judged(kernel: int, wis: int) -> bool | None:
+        monkeypatch.setattr("kwis_paper.findings.errors._better", lambda pairs: (kernel, wis))
+        return _found(better, "oracle-11").holds
+
+    assert judged(10, 1) is True
+    assert judged(2, 0) is True
+    assert judged(1, 1) is False
+    assert judged(9, 2) is False
+    assert judged(12, 0) is False
+    assert judged(0, 0) is None
+
+
 def test_claims_about_rewards_and_bandwidths_follow_the_numbers(better: Results) -> None:
     assert _found(better, "heatmap") == Finding(
         True, "mean reward where 3 is right: 9 earns 0.60, 6 earns 0.20"

@@ -173,6 +173,14 @@ def test_a_failed_experiment_makes_the_command_fail(
             ["run", "--dataset", "digits", "--estimator", "nothing"],
             "`estimator` must look like my.module:MyEstimator",
         ),
+        (
+            ["run", "--dataset", "digits", "--setting", "continuous"],
+            "`setting` must be one that the dataset is used in (digits in oracle, non-oracle",
+        ),
+        (["run", "--rule", "nearness"], "`rule` must be closeness or distance, got 'nearness'"),
+        (["run", "--noise", "none"], "`noise` must be flip or lost, got 'none'"),
+        (["run", "--training", "never"], "`training` must be per-log or once, got 'never'"),
+        (["run", "--test-share", "1.5"], "`test-share` must be between 0 and 1, got 1.5"),
         (["status", "--store", "nothing.sqlite"], "`store` must be a file with results"),
         (["tables"], "`from` must name a store or a folder of results"),
         (["tables", "--from", "nothing"], "`store` must be a file with results"),
@@ -202,3 +210,33 @@ def test_an_unknown_format_is_refused(
         main(["paper", "tables", "--from", str(store), "--out", str(tmp_path / "t"), "--format", "docx"]) == 2
     )
     assert "`format` must be among csv, md, tex, got 'docx'" in capsys.readouterr().err
+
+
+def test_the_design_is_that_of_the_options_and_kept_by_the_store(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "once.sqlite"
+    assert _run(table, path, "--training", "once", "--test-share", "0.5", "--rule", "closeness") == 0
+    design = archive.load(path).design
+    assert (design.training, design.test_share, design.rule, design.noise) == (
+        "once",
+        0.5,
+        "closeness",
+        "flip",
+    )
+    assert _run(table, path) == 0
+    assert "0 experiments run, 60 already there" in capsys.readouterr().out
+    assert _run(table, path, "--training", "per-log") == 2
+
+
+def test_results_of_another_design_lie_beside_and_are_read_with_the_main_ones(
+    store: Path, table: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "half.sqlite"
+    assert _run(table, other, "--test-share", "0.5") == 0
+    folder = tmp_path / "results"
+    assert main(["paper", "export", "--store", str(store), "--out", str(folder)]) == 0
+    assert main(["paper", "export", "--store", str(other), "--out", str(folder / "half")]) == 0
+    found = archive.read(folder)
+    assert found.others["half"].design.test_share == 0.5
+    assert found.design.test_share == 0.25

@@ -7,15 +7,19 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from kwis import InputError
+from kwis.report.charts.axes import Scale
 from kwis_paper.figures import Figure, all_figures, draw, write_all
 from kwis_paper.figures.boxes import BoxLine
+from kwis_paper.figures.browser import convert
 from kwis_paper.figures.grids import Heatmap
-from kwis_paper.figures.scatter import Scatter
+from kwis_paper.figures.scatter import Mark, Scatter, Series, scatter
 from kwis_paper.grid import SETTINGS
 from kwis_paper.results import Results
 from kwis_paper.scenarios import by_dataset, coverage_by_dataset
 from kwis_paper.summaries import buckets, coverage_rows
 from paper.tests.made_up import half_as_bad, results_of
+from tests.report.test_browser import BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +121,38 @@ def test_svg_files_stand_alone(results: Results, tmp_path: Path) -> None:
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert "--accent:" in text
         assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_points_of_the_same_name_are_joined() -> None:
+    marks = [Mark(name="yeast", x=x, y=0.5, hint="") for x in (0.2, 0.7)]
+    shown = Scatter(
+        title="t",
+        description="d",
+        x=Scale(0.0, 1.0),
+        y=Scale(0.0, 1.0),
+        x_name="x",
+        y_name="y",
+        series=(
+            Series(name="ours", look="ours", marks=(marks[0],), named=True),
+            Series(name="paper", look="paper", marks=(marks[1],)),
+        ),
+    )
+    assert scatter("one", shown, 460).text.count('class="k-p-join"') == 1
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on the PATH")
+def test_a_drawing_becomes_a_pdf_and_a_png(tmp_path: Path) -> None:
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30"><rect width="40" height="30"/></svg>'
+    )
+    pdf, png = (convert(drawing, tmp_path / f"one.{ending}", str(BROWSER)) for ending in ("pdf", "png"))
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_browser_pdf_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="must be svg where no browser is on the PATH"):
+        write_all([], tmp_path, ("pdf",))

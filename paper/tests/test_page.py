@@ -116,7 +116,9 @@ def test_the_page_fetches_nothing(page: str) -> None:
 def test_the_summary_comes_first_and_says_how_many_rows_agree(page: str) -> None:
     heading = re.search(r"<h1>(.*?)</h1>", page)
     assert heading is not None
-    assert re.match(r"\d+ of \d+ oracle rows agree with the paper within 0\.01", heading.group(1))
+    assert re.match(r"From \d+ of \d+ \(.*\) to \d+ of \d+ \(.*\): how far every table", heading.group(1))
+    assert "Kernel weighted importance sampling for off-policy evaluation in contextual bandits" in page
+    assert "Joshua Spear" in page
     assert page.index('id="summary"') < page.index('id="contents"') < page.index('id="oracle-published"')
     assert "Fewer experiments than the paper&#x27;s grid: " in page
     assert "1.0 minutes with shared bandwidths; none failed" in page

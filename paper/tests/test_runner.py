@@ -21,6 +21,7 @@ from kwis_paper.catalogue import PAPER_DATASETS
 from kwis_paper.datasets import load
 from kwis_paper.estimates import PLAIN, SHARED
 from kwis_paper.grid import Cell, cells, dataset_cells
+from kwis_paper.paper_intervals import ESTIMATORS, METHODS
 from kwis_paper.progress import Progress
 from kwis_paper.runner import Task, estimator_from, run
 from kwis_paper.sample import bandwidth_sample
@@ -304,6 +305,43 @@ def test_progress_says_how_fast_and_how_long() -> None:
     assert (
         stream.getvalue() == "[######......................] 20/100 cells  0.5/s  2:40 left  digits oracle\n"
     )
+
+
+def test_time_left_is_told_by_the_work_done_not_by_the_cells() -> None:
+    """Bandwidths of a batch take a minute before its first cell is finished: not hours for all the rest."""
+    stream, now = io.StringIO(), [0.0]
+    progress = Progress(256, stream, lambda: now[0], work=1000.0)
+    now[0] = 31.0
+    progress.advance(0, "letter oracle", 1.0)
+    assert "time left unknown yet" in stream.getvalue()
+    now[0] = 62.0
+    progress.advance(0, "letter oracle", 399.0)
+    assert "0/256 cells  0.0/s  1:33 left  letter oracle" in stream.getvalue()
+    now[0] = 93.0
+    progress.advance(1, "letter oracle", 200.0)
+    assert "1/256 cells  0.0/s  1:02 left  letter oracle" in stream.getvalue()
+
+
+def test_batches_that_another_run_is_at_are_left_to_it(
+    finished: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwis_paper.runner.BATCH", 20)
+    path, cells = tmp_path / "shared.sqlite", _cells(table)
+    with Store(path) as store, Store(path) as other:
+        with other.claimed(cells[20].key):
+            summary = run(store, _task(table), io.StringIO())
+        assert (summary.finished, summary.elsewhere) == (40, 20)
+        assert not {key for key, _ in store.finished(["wis"])} & {one.key for one in cells[20:40]}
+        rest = run(other, _task(table), io.StringIO())
+        assert (rest.finished, rest.skipped, rest.elsewhere) == (20, 40, 0)
+    assert len(_contents(path)["cells"]) == 60
+
+
+def test_every_cell_has_the_papers_own_intervals(finished: Path) -> None:
+    with Store(finished) as store:
+        found = {(key, name, method) for key, name, method, _ in store.intervals()}
+        keys = {facts.key for facts in store.cells()}
+    assert found == {(key, name, method) for key in keys for name in ESTIMATORS for method in METHODS}
 
 
 _ROWS = 188 * 7  # cells times estimators

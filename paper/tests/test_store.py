@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +13,7 @@ import pytest
 
 from kwis import InputError
 from kwis_paper.estimates import TestSetEstimates
+from kwis_paper.owners import is_alive, this_owner
 from kwis_paper.records import CellFacts, StoredBandwidth
 from kwis_paper.simulate import Design
 from kwis_paper.store import Store
@@ -108,3 +113,54 @@ def test_another_design_or_version_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match=r"`results.sqlite` must hold results of version 1, got version 99"):
         Store(path)
+
+
+def _claims(path: Path) -> list[tuple[str, str]]:
+    with sqlite3.connect(path) as connection:
+        return connection.execute("select * from claims").fetchall()
+
+
+def test_work_of_a_living_run_is_left_to_it_and_free_again_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    with Store(path) as one, Store(path) as other:
+        with one.claimed("batch") as mine:
+            assert mine
+            with other.claimed("batch") as theirs:
+                assert not theirs
+            with other.claimed("next") as free:
+                assert free
+        with other.claimed("batch") as theirs:
+            assert theirs
+    assert _claims(path) == []
+
+
+def test_work_of_a_run_that_died_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    code = (
+        "import os, sys; from kwis_paper.store import Store\n"
+        "with Store(sys.argv[1]).claimed('batch') as mine: os._exit(0 if mine else 1)"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code, str(path)], env=environment, check=True)
+    assert len(_claims(path)) == 1
+    with Store(path) as store, store.claimed("batch") as mine:
+        assert mine
+
+
+def test_a_process_of_the_same_number_started_later_is_another() -> None:
+    pid, started, token = this_owner().split("/")
+    assert is_alive(f"{pid}/{started}/{token}")
+    if started:
+        assert not is_alive(f"{pid}/{int(started) - 1}/{token}")
+
+
+def test_a_store_begun_before_there_was_a_choice_was_trained_once(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        (text,) = connection.execute("select value from meta").fetchone()
+        design = json.loads(text)
+        del design["training"]
+        connection.execute("update meta set value = ?", (json.dumps(design),))
+    with Store(path) as store:
+        assert store.design.training == "once"

@@ -17,17 +17,36 @@ if TYPE_CHECKING:
     from kwis.data.sample_log import sample_log
     from kwis.data.scaling import Scaling, standardise
     from kwis.errors import InputError, KwisError, KwisWarning, UnsupportedError
-    from kwis.estimators import VIS, WIS, DirectMethod, DoublyRobust, KernelWIS, StateWIS, TruncatedVIS
+    from kwis.estimators import (
+        VIS,
+        WIS,
+        ControlVariate,
+        DirectMethod,
+        DoublyRobust,
+        EmpiricalLikelihood,
+        KernelWIS,
+        LogSumExp,
+        Quantile,
+        ShrunkenIS,
+        StateWIS,
+        TailMean,
+        TruncatedVIS,
+    )
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.intervals import (
+        BettingSequence,
         Bootstrap,
+        ClopperPearson,
         EmpiricalBernstein,
         InfluenceInterval,
         LogarithmicSmoothing,
         StudentInterval,
         difference,
+        efron_stein_bound,
+        reward_distribution,
     )
     from kwis.kernel.profiles import (
         RBF,
@@ -39,9 +58,14 @@ if TYPE_CHECKING:
         bandwidth_from_lambda,
     )
     from kwis.models.crossfit import cross_fit
-    from kwis.models.propensity import check_propensities, estimate_propensities, repair_propensities
-    from kwis.models.reward import PredictedSample, predict_rewards
+    from kwis.models.propensity import check_propensities as check_propensities
+    from kwis.models.propensity import estimate_propensities, repair_propensities
+    from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
+    from kwis.policy.joined import joined
+    from kwis.policy.simple import always, epsilon_greedy, mix, uniform
+    from kwis.result.diff import diff
+    from kwis.result.keep import load
     from kwis.results import BandwidthChoice, Estimate, Interval, Verdict
     from kwis.sample import WeightedSample
 
@@ -51,9 +75,14 @@ _HOMES = {
     "kwis.data.log": ("LoggedBandit",),
     "kwis.data.sample_log": ("sample_log",),
     "kwis.policy.discrete": ("probability", "chosen", "distribution", "trained_elsewhere"),
+    "kwis.policy.simple": ("always", "uniform", "epsilon_greedy", "mix"),
+    "kwis.policy.joined": ("joined",),
     "kwis.models.crossfit": ("cross_fit",),
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
+    "kwis.evaluation.plan": ("plan", "Plan"),
+    "kwis.result.diff": ("diff",),
+    "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),
     "kwis.checks": ("propensity_report",),
     "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
@@ -65,10 +94,16 @@ _HOMES = {
         "WIS",
         "StateWIS",
         "KernelWIS",
+        "EmpiricalLikelihood",
+        "ControlVariate",
+        "ShrunkenIS",
+        "LogSumExp",
+        "Quantile",
+        "TailMean",
         "DirectMethod",
         "DoublyRobust",
     ),
-    "kwis.models.reward": ("PredictedSample", "predict_rewards"),
+    "kwis.models.reward": ("PredictedSample", "predict_rewards", "mrdr_weights"),
     "kwis.bandwidth": ("kernel_mean", "make_folds", "cv_score", "select_bandwidth", "select_bandwidths"),
     "kwis.intervals": (
         "Bootstrap",
@@ -76,6 +111,10 @@ _HOMES = {
         "StudentInterval",
         "EmpiricalBernstein",
         "LogarithmicSmoothing",
+        "BettingSequence",
+        "ClopperPearson",
+        "efron_stein_bound",
+        "reward_distribution",
         "difference",
     ),
     "kwis.kernel.profiles": (
@@ -90,6 +129,7 @@ _HOMES = {
     "kwis.results": ("Estimate", "Interval", "BandwidthChoice", "Verdict"),
     "kwis.errors": ("KwisError", "InputError", "UnsupportedError", "KwisWarning"),
 }
+"""Where each name is defined; ``check_propensities`` is deprecated, and so not among ``__all__``."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -102,14 +142,22 @@ __all__ = [
     "chosen",
     "distribution",
     "trained_elsewhere",
+    "always",
+    "uniform",
+    "epsilon_greedy",
+    "mix",
+    "joined",
     "cross_fit",
     "evaluate",
     "Evaluation",
+    "load",
+    "diff",
+    "plan",
+    "Plan",
     "sensitivity",
     "estimate_propensities",
     "repair_propensities",
     "propensity_report",
-    "check_propensities",
     "WeightedSample",
     "standardise",
     "Scaling",
@@ -118,10 +166,17 @@ __all__ = [
     "WIS",
     "StateWIS",
     "KernelWIS",
+    "EmpiricalLikelihood",
+    "ControlVariate",
+    "ShrunkenIS",
+    "LogSumExp",
+    "Quantile",
+    "TailMean",
     "DirectMethod",
     "DoublyRobust",
     "PredictedSample",
     "predict_rewards",
+    "mrdr_weights",
     "kernel_mean",
     "make_folds",
     "cv_score",
@@ -132,6 +187,10 @@ __all__ = [
     "StudentInterval",
     "EmpiricalBernstein",
     "LogarithmicSmoothing",
+    "BettingSequence",
+    "ClopperPearson",
+    "efron_stein_bound",
+    "reward_distribution",
     "difference",
     "Kernel",
     "RBF",

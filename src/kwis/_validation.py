@@ -245,6 +245,13 @@ def generator(rng: Seed) -> np.random.Generator:
     raise InputError(f"`rng` must be a seed of at least 0 or a numpy Generator, got {rng!r}")
 
 
+def one_seed(rng: Seed | None, seed: int | None) -> Seed:
+    """What everything random follows from, by either of its names; 0 if neither was used."""
+    if rng is not None and seed is not None:
+        raise InputError("`seed` must go without `rng`, which is another name for it")
+    return rng if rng is not None else 0 if seed is None else seed
+
+
 def _brief(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
 

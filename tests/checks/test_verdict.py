@@ -99,7 +99,7 @@ def test_failed_propensities_cost_trust_by_how_much_they_misplace():
     assert mild.level == "with care"
     sentence = (
         "propensities are wrong; country = BR: 'push' was taken 1.50 times as often as its propensities say, "
-        "95 % 1.40 to 1.60, 150 rows"
+        "95% 1.40 to 1.60, 150 rows"
     )
     assert mild.reasons == (sentence,)
     assert propensity_verdict([failure(1.5, 250)], NO_SIGNS, 1000, estimated=False).level == "do not trust"

@@ -104,10 +104,9 @@ def test_replay_averages_the_rows_that_agree(case: dict[str, Any]) -> None:
 
 def test_replay_refuses_what_it_cannot_answer(case: dict[str, Any]) -> None:
     shared = {"reward": case["reward"], "action": case["action"]}
-    with pytest.raises(UnsupportedError, match=r"^`action_dist` must be 0 or 1 for rm, got 0\.\d+ at row 0$"):
-        obp.ReplayMethod().estimate_policy_value(**shared, action_dist=case["action_dist"])
     with pytest.raises(
-        UnsupportedError, match=r"^`action_dist` must choose the logged action in some row for rm, got none$"
+        UnsupportedError,
+        match=r"^`action_dist` must have a chance to choose the logged action in some row for rm, got none$",
     ):
         obp.ReplayMethod().estimate_policy_value(**shared, action_dist=np.eye(K)[(case["action"] + 1) % K])
 
@@ -309,7 +308,7 @@ def test_bad_settings_get_one_sentence(case: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"^`alpha` must be between 0 and 1, got 5$"):
         obp.DirectMethod().estimate_interval(**arguments(case), alpha=5)
     with pytest.raises(
-        InputError, match=r"^`n_bootstrap_samples` must be a whole number of at least 2, got 0$"
+        InputError, match=r"^`n_bootstrap_samples` must be a whole number of at least 1, got 0$"
     ):
         obp.DirectMethod().estimate_interval(**arguments(case), n_bootstrap_samples=0)
     with pytest.raises(InputError, match=r"^`bandit_feedback` must have 'action', got reward$"):
@@ -320,8 +319,10 @@ def test_bad_settings_get_one_sentence(case: dict[str, Any]) -> None:
         InputError, match=r"^`ope_estimators` must be at least one, with different names, got dm, dm$"
     ):
         obp.OffPolicyEvaluation(bandit_feedback=case, ope_estimators=[obp.DirectMethod(), obp.DirectMethod()])
-    with pytest.raises(UnsupportedError, match=r"^`fitting_method` must be one of normal, iw, got 'mrdr'$"):
-        obp.RegressionModel(n_actions=K, fitting_method="mrdr")
+    with pytest.raises(
+        InputError, match=r"^`fitting_method` must be one of normal, iw, mrdr, got 'weighted'$"
+    ):
+        obp.RegressionModel(n_actions=K, fitting_method="weighted")
     with pytest.raises(KwisError):  # every weight is 0, so there is nothing to divide by
         obp.SelfNormalizedInverseProbabilityWeighting(lambda_=0).estimate_policy_value(**arguments(case))
 

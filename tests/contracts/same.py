@@ -15,6 +15,8 @@ import numpy as np
 import kwis
 
 CLOSE = 1e-10
+HOW_IT_WAS_READ = ("settings.call", "['settings']['call']")
+"""What differs between doors by its nature: the call that reproduces the answer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +45,8 @@ def worst_gap(one: Any, other: Any) -> float:
 
 def gaps(one: Any, other: Any, place: str) -> Iterator[tuple[str, float]]:
     """Every pair of numbers, with where it is and how far apart they are."""
+    if place.endswith(HOW_IT_WAS_READ):
+        return
     assert type(one) is type(other) or {type(one), type(other)} <= {int, float}, (
         f"{place}: {one!r} is not {other!r}"
     )

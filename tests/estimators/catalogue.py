@@ -19,14 +19,28 @@ class Case:
     similarity: Any = None  # of the local forms
     cap: Any = None
     self_normalised: bool = False
+    weights: Any = None  # of forms that weigh all rows together: from weights and masses to weights
+    values: Any = None  # of forms that are no weighted mean of the rewards
+
+    @property
+    def linear(self):
+        """Whether it is a weighted sum of the rewards."""
+        return self.values is None or self.self_normalised
 
     def applied(self, sample, mass):
+        if self.weights is not None:
+            return self.weights(sample.weight.tolist(), mass)
         if self.similarity is not None:
             return twin.local_ratios(sample.context.tolist(), sample.weight.tolist(), mass, self.similarity)
         return [min(w, self._cap(sample)) for w in sample.weight.tolist()]
 
     def value(self, sample, mass):
         weight, reward = sample.weight.tolist(), sample.reward.tolist()
+        if self.values is not None:
+            return self.values(weight, reward, mass)
+        if self.weights is not None:
+            weight = self.applied(sample, mass)
+            return twin.wis(weight, reward, mass) if self.self_normalised else twin.vis(weight, reward, mass)
         if self.similarity is not None:
             return twin.local_wis(
                 sample.context.tolist(), weight, reward, mass, self.similarity, self.self_normalised
@@ -47,6 +61,23 @@ def kernel_similarity(bandwidth, kernel="rbf", categorical=()):
     return lambda x, y: twin.kernel_between(x, y, bandwidth, kernel, categorical)
 
 
+def shrunken_case(rule, parameter, normalised):
+    return Case(
+        kwis.ShrunkenIS(rule, parameter, normalised=normalised),
+        self_normalised=normalised,
+        weights=lambda weight, mass: [twin.shrunken(rule, w, parameter) for w in weight],
+    )
+
+
+PARAMETERS = {
+    "clipping": 1.2,
+    "switch": 1.5,
+    "shrinkage": 2.0,
+    "sub-gaussian": 0.3,
+    "power-mean": 0.4,
+    "implicit-exploration": 0.5,
+    "logarithmic-smoothing": 0.8,
+}
 CASES = [
     Case(kwis.VIS()),
     Case(kwis.TruncatedVIS(), cap="ionides"),
@@ -63,14 +94,37 @@ CASES = [
         kernel_similarity(2.0, "epanechnikov"),
         self_normalised=True,
     ),
+    Case(kwis.EmpiricalLikelihood(), self_normalised=True, weights=twin.empirical_likelihood_weights),
+    Case(
+        kwis.EmpiricalLikelihood((0.0, 1e301)),
+        self_normalised=True,
+        weights=lambda w, mass: twin.empirical_likelihood_weights(w, mass, high=1e301),
+    ),
+    Case(
+        kwis.ControlVariate(),
+        self_normalised=True,
+        weights=twin.control_variate_weights,
+        values=twin.control_variate,
+    ),
+    *(shrunken_case(rule, p, normalised=False) for rule, p in PARAMETERS.items()),
+    *(shrunken_case(rule, p, normalised=True) for rule, p in PARAMETERS.items() if rule != "switch"),
+    Case(
+        kwis.LogSumExp(0.7),
+        weights=lambda w, mass: w,
+        values=lambda w, r, mass: twin.log_sum_exp(w, r, mass, 0.7),
+    ),
 ]
 ESTIMATORS = [case.estimator for case in CASES]
-NORMALISED = [case.estimator for case in CASES if case.self_normalised]
+WITHOUT_DIVISION = [  # plain forms, which are 0 where no row has a weight
+    case.estimator for case in CASES if case.similarity is None and not case.self_normalised
+]
+SCALE_FREE = [e for e in ESTIMATORS if e.name == "wis" or e.name.endswith(("state-wis", "kernel-wis"))]
+NORMALISED = [case.estimator for case in CASES if case.self_normalised and case.estimator.normalised]
 
 
 def label(case):
     estimator = getattr(case, "estimator", case)
-    detail = getattr(estimator, "bandwidth", getattr(estimator, "cap", ""))
+    detail = getattr(estimator, "bandwidth", getattr(estimator, "cap", getattr(estimator, "support", "")))
     return f"{estimator.name} {detail}".strip()
 
 

@@ -88,6 +88,10 @@ def test_it_is_the_slow_twin(mass, categorical):
     )
     assert parts.sums[0] / masses.sum() == pytest.approx(plain, rel=1e-12)
     assert parts.sums[0] / parts.sums[1] == pytest.approx(normalised, rel=1e-12)
+    approximate, counted = masses * parts.weight, masses[found.rows] / found.chance
+    correction = masses[found.rows] * (found.exact[:, 0] ** 2 - parts.weight[found.rows] ** 2)
+    squares = sum(approximate**2) + sum(counted * correction)
+    assert parts.effective_n == pytest.approx(parts.sums[1] ** 2 / squares, rel=1e-12)
     spread = masses[:, None] * (parts.drawn - [[normalised, 0]] * parts.drawn[:, 1:])
     assert np.sqrt(np.square(masses * parts.drawn[:, 0]).sum()) / masses.sum() == pytest.approx(
         errors[0], rel=1e-12

@@ -10,6 +10,7 @@ import pytest
 import kwis
 from kwis.data.copies import copies
 from kwis.evaluation.caveats import rare
+from kwis.models.propensity import propensity_signs
 
 N = 600
 
@@ -137,7 +138,7 @@ def test_few_different_rows_are_no_copies():
 def test_an_action_that_its_propensity_rules_out_is_a_sign():
     columns = table(1500)
     columns["p"][[7, 300]] = 1e-7
-    found = kwis.check_propensities(kwis.read_log(columns, reward="reward", propensity="p", context=["x"]))
+    found = propensity_signs(kwis.read_log(columns, reward="reward", propensity="p", context=["x"]))
     sentence = next(finding.sentence for finding in found.findings if finding.kind == "unlikely")
     assert sentence == (
         "2 rows, the first of them row 7, took an action of propensity 1e-07 or less, which would happen "
@@ -145,7 +146,7 @@ def test_an_action_that_its_propensity_rules_out_is_a_sign():
     )
     assert all(finding.serious for finding in found.findings if finding.kind == "unlikely")
     right = kwis.read_log(table(1500), reward="reward", propensity="p", context=["x"])
-    assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(right).findings)
+    assert all(finding.kind != "unlikely" for finding in propensity_signs(right).findings)
 
 
 def test_rows_that_stand_for_others_and_countless_actions_are_not_against_all_odds():
@@ -158,7 +159,7 @@ def test_rows_that_stand_for_others_and_countless_actions_are_not_against_all_od
         kwis.read_log(items, reward="reward", propensity="p", context=["x"]),
     ]
     for log in logs:
-        assert all(finding.kind != "unlikely" for finding in kwis.check_propensities(log).findings)
+        assert all(finding.kind != "unlikely" for finding in propensity_signs(log).findings)
 
 
 def test_every_reward_has_its_own_history():
@@ -210,7 +211,7 @@ def test_right_propensities_are_rarely_called_unlikely():
         small = rng.uniform(0, 0.02, 200)
         taken = rng.random(200) < small
         columns = table(200, seed, action=np.where(taken, "b", "a"), p=np.where(taken, small, 1 - small))
-        found = kwis.check_propensities(
+        found = propensity_signs(
             kwis.read_log(columns, reward="reward", propensity="p", context=["x"], actions=["a", "b"])
         )
         alarms += any(finding.kind == "unlikely" for finding in found.findings)

@@ -239,10 +239,10 @@ def test_a_logger_that_left_nothing_to_chance_is_refused(sample):
         kwis.evaluate(kwis.read_log(table, **sample.arguments), "p_new", **FAST)
 
 
-@pytest.mark.parametrize("wrong", ["bootstrap", kwis.Bootstrap, 0.9])
+@pytest.mark.parametrize("wrong", ["bootstrapped", kwis.Bootstrap, 0.9])
 def test_what_is_no_interval_method_is_refused(sample, wrong):
     with pytest.raises(
-        kwis.InputError, match=r"^`interval` must be an interval method such as kwis.Bootstrap\(\), got "
+        kwis.InputError, match=r"^`interval` must be (an interval method such as kwis.Bootstrap\(\)|one of .*), got "
     ):
         kwis.evaluate(sample.read(reward="click"), "p_new", interval=wrong)
 

@@ -106,8 +106,8 @@ def test_an_evaluation_prints_its_answer(evaluation):
     text = repr(evaluation)
     assert text.startswith("Evaluation of 2 policies on 400 logged decisions")
     for words in (
-        "click: the logging policy brought",
-        "revenue: the logging policy brought",
+        "per decision under the logging policy",
+        "\nrevenue: ",
         "Can it be trusted?",
         "Why these estimates?",
     ):

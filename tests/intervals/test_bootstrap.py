@@ -1,12 +1,13 @@
 """Bootstrap intervals: the distribution, its ends, and the estimators they serve."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import kwis
 from kwis.intervals import endpoints
+from kwis.intervals.bootstrap import _defined
 from kwis.intervals.draws import count_chunks
 from kwis.runtime.threads import engine
 from kwis.stats.influence import resampled_errors
@@ -69,9 +70,7 @@ class TestDistribution:
             drawn = column > 0
             part = sample.take(drawn)
             cap = np.sqrt((column * masses).sum()) if case.cap == "ionides" else case.cap
-            expected = type(case)(case.estimator, case.similarity, cap, case.self_normalised).value(
-                part, (column * masses)[drawn].tolist()
-            )
+            expected = replace(case, cap=cap).value(part, (column * masses)[drawn].tolist())
             assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
 
     @every_estimator
@@ -338,3 +337,15 @@ class TestZeroWeights:
         sample = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[0, 0], reward=[1, 1])
         interval = kwis.Bootstrap(20).interval(kwis.VIS(), sample)
         assert (interval.low, interval.high) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("missing", "refused"), [(10, False), (11, True)])
+def test_up_to_half_of_the_resamples_may_have_no_estimate(missing, refused):
+    values = np.where(np.arange(20) < missing, np.nan, 1.0)
+    expected = (
+        pytest.raises(kwis.UnsupportedError, match=r"got none on 11 of 20$")
+        if refused
+        else pytest.warns(kwis.KwisWarning, match=r"^10 of 20 resamples have no estimate")
+    )
+    with expected:
+        assert _defined(values, np.empty(0))[0].tolist() == [1.0] * (20 - missing)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators import Difference
 from tests.estimators.catalogue import ESTIMATORS, label, some_sample
 from tests.reference import intervals as twin
 
@@ -274,3 +275,10 @@ class TestRefusals:
         assert interval.high + 1 not in interval
         assert interval.width == interval.high - interval.low
         assert repr(interval).endswith("level=0.95, influence)")
+
+
+def test_a_difference_has_a_reference_if_either_side_may_be_biased():
+    local, plain = kwis.KernelWIS(0.5, normalised=True), kwis.WIS()
+    assert Difference(plain, plain).bias_reference() is None
+    assert Difference(local, plain).bias_reference() == Difference(plain, plain)
+    assert Difference(plain, local).bias_reference() == Difference(plain, plain)

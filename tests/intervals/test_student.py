@@ -213,11 +213,12 @@ class TestEnds:
 
 class TestLogarithmicSmoothing:
     def test_the_lower_bound_is_that_of_the_twin(self):
-        from kwis.intervals.logarithmic import _SCALES, lower_bound
+        from kwis.intervals.wealth import SCALES, Wealth, refuted_below
 
         gains = np.random.default_rng(0).lognormal(0, 1, 40)
-        expected = twin.mixture_lower_bound(gains.tolist(), _SCALES.tolist(), 0.05)
-        assert lower_bound(gains, math.log(20)) == pytest.approx(expected, abs=gains.max() / 10_000)
+        expected = twin.mixture_lower_bound(gains.tolist(), SCALES.tolist(), 0.05)
+        found = refuted_below(Wealth.of(gains).log_capital, math.log(20), float(gains.max()))
+        assert found == pytest.approx(expected, abs=gains.max() / 10_000)
 
     def test_few_rows_promise_nothing(self):
         sample = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1, 1], reward=[1, 0])

@@ -52,6 +52,75 @@ def wis(weight, reward, mass):
     return top / sum(c * w for w, c in zip(weight, mass, strict=True))
 
 
+def empirical_likelihood_weights(weight, mass, low=0.0, high=math.inf):
+    """``w / (1 + t (w - 1))`` with the t between its limits at which the mean of
+    ``(w - 1) / (1 + t (w - 1))`` is 0, by bisection; at a limit if there is none.
+    """
+
+    def mean_excess(t):
+        total = 0.0
+        for w, c in zip(weight, mass, strict=True):
+            below = 1 + t * (w - 1)
+            total += c * (w - 1) / below if below > 0 else math.copysign(math.inf, w - 1)
+        return total
+
+    least, most = (-1 / (high - 1) if math.isfinite(high) else 0.0), 1 / (1 - low)
+    if mean_excess(least) <= 0:
+        t = least
+    else:
+        for _ in range(200):
+            t = (least + most) / 2
+            least, most = (t, most) if mean_excess(t) > 0 else (least, t)
+    return [w / (1 + t * (w - 1)) if w > 0 else 0.0 for w in weight]
+
+
+def control_variate(weight, reward, mass):
+    """The mean of the terms less the slope of their regression on the weights times what the mean weight is
+    off by.
+    """
+    total = sum(mass)
+    mean_w = sum(c * w for w, c in zip(weight, mass, strict=True)) / total
+    mean_x = sum(c * w * r for w, r, c in zip(weight, reward, mass, strict=True)) / total
+    with_x = sum(c * (w - mean_w) * (w * r - mean_x) for w, r, c in zip(weight, reward, mass, strict=True))
+    with_w = sum(c * (w - mean_w) ** 2 for w, c in zip(weight, mass, strict=True))
+    return mean_x - with_x / with_w * (mean_w - 1)
+
+
+def control_variate_weights(weight, mass):
+    total = sum(mass)
+    mean = sum(c * w for w, c in zip(weight, mass, strict=True)) / total
+    variance = sum(c * (w - mean) ** 2 for w, c in zip(weight, mass, strict=True)) / total
+    return [w * (1 - (mean - 1) * (w - mean) / variance) for w in weight]
+
+
+def shrunken(rule, w, parameter):
+    """One weight, shrunk."""
+    if rule == "clipping":
+        return min(w, parameter)
+    if rule == "switch":
+        return w if w <= parameter else 0.0
+    if rule == "shrinkage":
+        return parameter * w / (w**2 + parameter)
+    if rule == "sub-gaussian":
+        return 0.0 if w == 0 else 1 / ((1 - parameter) / w + parameter)
+    if rule == "power-mean":
+        return w ** (1 - parameter) if w > 0 else 0.0
+    if rule == "implicit-exploration":
+        return 0.0 if w == 0 else 1 / (1 / w + parameter)
+    if rule == "logarithmic-smoothing":
+        return math.log(1 + parameter * w) / parameter
+    raise ValueError(rule)
+
+
+def log_sum_exp(weight, reward, mass, parameter):
+    value, total = 0.0, sum(mass)
+    for sign in (1, -1):
+        terms = [max(sign * w * r, 0.0) for w, r in zip(weight, reward, strict=True)]
+        mean = sum(c * math.exp(-parameter * x) for x, c in zip(terms, mass, strict=True)) / total
+        value -= sign * math.log(mean) / parameter
+    return value
+
+
 def local_ratios(context, weight, mass, similarity):
     """``w_i / m_i`` with ``m_i`` the mean weight around row i, itself included; 0 where the weight is 0."""
     ratios = []

@@ -117,3 +117,36 @@ def difference_from_both(first, second, correlation):
     below, above = (value - low, other_high - other), (high - value, other - other_low)
     arms = [math.sqrt(x * x + y * y - 2 * correlation * x * y) for x, y in (below, above)]
     return value - other - arms[0], value - other + arms[1]
+
+
+def betting_ends(gains, scales, few, falling, chance, steps=4_000):
+    """The smallest value in [0, 1] on a grid at which the capital of both kinds of bets is at most 1 /
+    chance: ``gains`` at the value and ``few`` at 1 less the value.
+    """
+    for step in range(steps + 1):
+        v = step / steps
+        capital = []
+        for terms, sizes, mean in ((gains, scales, v), (few, falling, 1 - v)):
+            parts = []
+            for size in sizes:
+                product = 1.0
+                for x in terms:
+                    product *= (1 + size * x) / (1 + size * mean)
+                parts.append(product)
+            capital.append(sum(parts) / len(parts))
+        if sum(capital) / 2 <= 1 / chance:
+            return v
+    return 1.0
+
+
+def efron_stein_proxy(weight, fresh):
+    """Sum over k of the squared shares of row k before and after its weight is drawn anew, rows after k being
+    fresh.
+    """
+    total = 0.0
+    for k in range(len(weight)):
+        rest = sum(weight[:k]) + sum(fresh[k + 1 :])
+        own = weight[k] / (rest + weight[k]) if weight[k] > 0 else 0.0
+        new = fresh[k] / (rest + fresh[k]) if fresh[k] > 0 else 0.0
+        total += (own + new) ** 2
+    return total

@@ -42,7 +42,7 @@ CHOSEN = "normalised-kernel-wis"
 CARE = Verdict(
     level="with care",
     reasons=(
-        "propensities are wrong; country = BR: mean weight of p_new 1.42, 95 % 1.21 to 1.63, 412 rows",
+        "propensities are wrong; country = BR: mean weight of p_new 1.42, 95% 1.21 to 1.63, 412 rows",
         "one row carries 6% of the weight",
     ),
 )

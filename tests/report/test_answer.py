@@ -14,8 +14,9 @@ POOR = Verdict(level="do not trust", reasons=("one row carries 40% of the weight
 
 def test_one_policy_that_gains_is_a_sentence_to_act_on():
     page = page_of(evaluation_of(("p_new",), gains=(0.021,)))
-    assert page.answer == "p_new would have earned 0.142 per decision against 0.121 now."
-    assert page.support[0] == "A gain: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
+    assert page.answer == "With p_new, click would have been 0.142 per decision against 0.121 now."
+    assert page.support[0].startswith("Better: +0.021 per decision, 95\u202f% interval +0.008 to +0.034; ")
+    assert page.support[0].endswith("decisions of the log.")
     assert page.badge.words == "With care"
     assert page.support[1].startswith(
         "Because propensities are wrong; country = BR: mean weight of p_new 1.42"
@@ -25,8 +26,8 @@ def test_one_policy_that_gains_is_a_sentence_to_act_on():
 
 def test_a_loss_says_so():
     page = page_of(evaluation_of(("p_new",), gains=(-0.021,), verdicts=(FINE,)))
-    assert page.answer == "p_new would have earned 0.100 per decision against 0.121 now."
-    assert page.support[0].startswith("A loss: \u22120.021 per decision")
+    assert page.answer == "With p_new, click would have been 0.100 per decision against 0.121 now."
+    assert page.support[0].startswith("Worse: \u22120.021 per decision")
     assert page.support[1] == "Nothing that was checked in the log speaks against it."
 
 
@@ -51,22 +52,22 @@ def test_an_estimate_not_to_be_trusted_is_no_answer():
 def test_a_higher_estimate_that_cannot_be_trusted_is_passed_over_openly():
     page = page_of(evaluation_of(("a", "b"), gains=(0.03, 0.2), verdicts=(CARE, POOR)))
     assert page.answer.startswith("Of 2 policies, a ")
-    assert "b (0.321) has a higher estimate but should not be trusted." in page.support
+    assert "b (0.321) has a better estimate but should not be trusted." in page.support
     assert not any("is best" in words for words in page.support)
 
 
 def test_when_every_policy_loses_the_best_of_them_is_named_as_such():
     page = page_of(evaluation_of(("a", "b"), gains=(-0.05, -0.02), verdicts=(FINE, FINE)))
     assert page.answer.startswith(
-        "None of 2 policies does better than what runs now; the best, b, would have earned 0.101"
+        "None of 2 policies does better than what runs now; with the best, b, click would have been 0.101"
     )
 
 
 def test_digits_follow_the_width_of_the_intervals():
     coarse = page_of(evaluation_of(("p",), gains=(310.0,), half=52.0, now=1500.0))
-    assert coarse.answer == "p would have earned 1,810 per decision against 1,500 now."
+    assert coarse.answer == "With p, click would have been 1,810 per decision against 1,500 now."
     exact = page_of(evaluation_of(("p",), gains=(0.0021,), half=0.0, now=0.5))
-    assert exact.answer == "p would have earned 0.502 per decision against 0.500 now."
+    assert exact.answer == "With p, click would have been 0.502 per decision against 0.500 now."
 
 
 def test_other_rewards_are_on_the_cards():
@@ -83,6 +84,5 @@ def test_a_policy_that_is_surely_better_is_named_beside_a_higher_estimate_that_i
     page = page_of(replace(evaluation, recommendations=(sure, wide)))
     assert page.answer.startswith("The log does not settle whether bold does better than what runs now")
     assert (
-        page.support[2]
-        == "sure does better than what runs now: +0.021 per decision, 95\u202f% interval +0.008 to +0.034."
+        page.support[2] == "sure does better than what runs now: +0.021, 95\u202f% interval +0.008 to +0.034."
     )

@@ -84,13 +84,13 @@ def test_tables_sort_and_the_theme_turns(report, tmp_path):
       const inside = document.querySelector('iframe').contentDocument;
       const table = [...inside.querySelectorAll('table')].find(
         (t) => t.caption.textContent.startsWith('Most influential'));
-      const weights = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent).join(',');
+      const weights = () => [...table.tBodies[0].rows].map((row) => row.cells[2].textContent).join(',');
       const before = weights();
-      table.tHead.rows[0].cells[1].firstChild.click();
+      table.tHead.rows[0].cells[2].firstChild.click();
       const up = weights();
-      table.tHead.rows[0].cells[1].firstChild.click();
+      table.tHead.rows[0].cells[2].firstChild.click();
       inside.getElementById('theme').click();
-      const heading = table.tHead.rows[0].cells[1].getAttribute('aria-sort');
+      const heading = table.tHead.rows[0].cells[2].getAttribute('aria-sort');
       document.title = [before, up, weights(), heading, inside.documentElement.dataset.theme].join(' ');
     """
     page = report.parent / "clicks.html"

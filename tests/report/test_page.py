@@ -42,7 +42,7 @@ def nasty() -> str:
 
 def test_tags_nest_and_there_is_one_heading_of_the_first_level(page):
     assert len(page.places("h1")) == 1
-    assert page.text_of("h1")[0].startswith("Of 2 policies, p_bold has the highest estimate")
+    assert page.text_of("h1")[0].startswith("Of 2 policies, p_bold has the best estimate")
     assert (
         len(page.places("main"))
         == len(page.places("title"))
@@ -91,13 +91,13 @@ def test_sections_come_in_the_order_a_reader_needs_them(page):
     assert keys == [
         "estimates",
         "trust",
-        "weights",
-        "local-mean-weight",
-        "bandwidth",
-        "propensities",
         "policies",
         "segments",
         "drift",
+        "weights",
+        "propensities",
+        "local-mean-weight",
+        "bandwidth",
         "rows",
         "settings",
     ]

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from kwis.report import page_of, render
-from kwis.report.charts import Forest, Histogram, Plot
+from kwis.report.charts import Forest, Histogram, Plot, Scale
+from kwis.result.reproduce import Reproduction
 from tests.report.checked import Checked
 from tests.report.example import CARE, CHOSEN, N, evaluation_of
+from tests.report.test_answer import POOR
 
 
 def charts(evaluation, kind, start):
@@ -27,7 +29,8 @@ def charts(evaluation, kind, start):
 
 def test_the_forest_has_every_row_and_marks_the_recommended_ones():
     evaluation = evaluation_of()
-    (chart,) = charts(evaluation, Forest, "Value of each policy")
+    brief, chart = charts(evaluation, Forest, "Value of each policy")
+    assert [stripe.label for stripe in brief.stripes] == ["logging policy", *evaluation.targets]
     assert len(chart.stripes) == len(evaluation.rows)
     assert (chart.stripes[0].heading, chart.stripes[0].label) == ("logging policy", "mean of the log")
     strong = [stripe for stripe in chart.stripes if stripe.look == "strong"]
@@ -108,7 +111,7 @@ def test_points_off_the_reliability_line_are_flagged():
 def test_wide_intervals_are_cut_with_an_arrow_instead_of_squeezing_the_others():
     from kwis.report.charts.forest import cut, usual_range
 
-    (chart,) = charts(evaluation_of(("p",)), Forest, "Value of each policy")
+    _, chart = charts(evaluation_of(("p",)), Forest, "Value of each policy")
     low, high = usual_range(chart.stripes)
     vis = next(stripe for stripe in chart.stripes if stripe.label == "vis")
     assert vis.high > high
@@ -121,17 +124,17 @@ def test_wide_intervals_are_cut_with_an_arrow_instead_of_squeezing_the_others():
 def test_sections_without_content_are_left_out():
     bare = replace(evaluation_of(("p",)), paths=(), segments=(), drift=None, rankings=(), notes=())
     keys = [section.key for section in page_of(bare).sections]
-    assert keys == ["estimates", "trust", "weights", "local-mean-weight", "propensities", "rows", "settings"]
+    assert keys == ["estimates", "trust", "weights", "propensities", "local-mean-weight", "rows", "settings"]
     Checked(render(page_of(bare)))
 
 
-def test_many_policies_show_three_and_fold_the_others():
+def test_many_policies_show_one_and_fold_the_others():
     names = tuple(f"p{k}" for k in range(12))
     evaluation = evaluation_of(names, gains=tuple(0.01 * k for k in range(12)), verdicts=(CARE,) * 12)
     page = page_of(evaluation)
     weights = next(section for section in page.sections if section.key == "weights")
-    assert [block.folded for block in weights.blocks] == [False] * 3 + [True] * 9
-    (chart,) = charts(evaluation, Forest, "Value of each policy")
+    assert [block.folded for block in weights.blocks] == [False] + [True] * 11
+    _, chart = charts(evaluation, Forest, "Value of each policy")
     assert len(chart.stripes) == 13  # 61 rows are too many for a figure: the recommended ones and the log
 
 
@@ -143,8 +146,32 @@ def test_intervals_that_are_not_finite_leave_a_page():
     Checked(render(page_of(replace(evaluation, rows=rows))))
 
 
-def test_the_call_that_reproduces_it_is_python():
-    section = page_of(evaluation_of(("it's", "b"))).sections[-1]
-    code = section.blocks[-1].code
-    compile(code, "call", "exec")
-    assert """target=["it's", 'b'], level=0.95, rng=0, by=['country'])""" in code
+def test_the_calls_that_reproduce_it_are_shown():
+    evaluation = evaluation_of(("p",))
+    call = Reproduction(python="import kwis", command="kwis evaluate log.csv")
+    page = page_of(replace(evaluation, settings=replace(evaluation.settings, call=call)))
+    codes = [block.code for block in page.sections[-1].blocks]
+    assert "import kwis" in codes
+    assert "kwis evaluate log.csv" in codes
+
+
+def test_estimates_not_to_be_trusted_are_hollow():
+    _, chart = charts(evaluation_of(("p",), verdicts=(POOR,)), Forest, "Value of each policy")
+    assert "hollow" in {stripe.look for stripe in chart.stripes}
+
+
+def test_nothing_is_marked_where_the_joint_test_passes():
+    evaluation = evaluation_of(("p",))
+    found = evaluation.diagnostics["p"]
+    fine = replace(found, local=replace(found.local, p_value=0.16))
+    shown = [
+        *charts(replace(evaluation, diagnostics={"p": fine}), Plot, "Local mean weight"),
+        *charts(replace(evaluation, propensity=replace(evaluation.propensity, failures=())), Plot, "Reliab"),
+    ]
+    looks = {point.look for chart in shown for curve in chart.curves for point in curve.points}
+    assert len(shown) == 2
+    assert "flag" not in looks
+
+
+def test_a_range_within_one_power_of_ten_still_has_ticks():
+    assert len(Scale(1.31, 1.64, log=True).tick_labels()) > 1

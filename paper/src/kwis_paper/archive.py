@@ -9,6 +9,8 @@ manifest.
     cell, estimator and method of a pipeline's interval: coverage counts, widths measures.csv.gz
     one line per cell and measure curves.json.gz                 curves of training, continuous rewards,
     sample pictures
+    setups.csv                     ways to train policies that were tried
+    <name>/                        results of another design, shown beside these
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from kwis_paper.compact import (
     write_csv,
     write_gz,
 )
+from kwis_paper.estimates import PER_FEATURE
 from kwis_paper.reading import read_store
 from kwis_paper.records import CellFacts
 from kwis_paper.results import (
@@ -49,11 +52,13 @@ from kwis_paper.results import (
     place_of,
     short,
 )
+from kwis_paper.setups import read_trials
 from kwis_paper.simulate import Design
 from kwis_paper.store import LEVELS
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
+_TRIALS = "setups.csv"
 _FACTS = tuple(field.name for field in fields(CellFacts))
 _NUMBERS = ("value", "std_error", "error_published", "error_expected")
 _COUNTS = ("influence_published", "influence_expected", "bootstrap_published", "bootstrap_expected")
@@ -113,6 +118,40 @@ def _merged(
         | dict(second.get(name, {}))
         for name in named
     }
+
+
+def with_earlier(results: Results, earlier: Results) -> Results:
+    """Add what earlier results have of the very same experiments by other estimators, with bandwidths.
+
+    An experiment is the same if its facts and its WIS estimate are: a policy trained in another way is
+    another experiment under the same name.
+    """
+    ours, theirs = results.outcomes.get("wis", {}), earlier.outcomes.get("wis", {})
+    same = {
+        key
+        for key, facts in results.cells.items()
+        if key in ours
+        and key in theirs
+        and earlier.cells[key] == facts
+        and (ours[key].value, ours[key].std_error) == (theirs[key].value, theirs[key].std_error)
+    }
+    added = {
+        name: {key: one for key, one in found.items() if key in same}
+        for name, found in earlier.outcomes.items()
+        if name.startswith(PER_FEATURE)
+    }
+    bandwidths = {
+        kind: {key: one for key, one in found.items() if key in same}
+        for kind, found in earlier.bandwidths.items()
+        if kind.startswith("per-feature")
+    }
+    stages = tuple(timing for timing in earlier.timings if timing.stage.startswith("per-feature"))
+    return replace(
+        results,
+        outcomes=added | dict(results.outcomes),
+        bandwidths=bandwidths | dict(results.bandwidths),
+        timings=(*results.timings, *stages),
+    )
 
 
 def write(results: Results, folder: Path | str) -> Path:
@@ -175,7 +214,7 @@ def read(folder: Path) -> Results:
         bandwidths.setdefault(row["kind"], {})[facts[int(row["cell"])].key] = _chosen(row)
     keys = [one.key for one in facts]
     return Results(
-        design=Design(**manifest["design"]),
+        design=Design(**({"training": "once"} | manifest["design"])),  # before there was a choice
         cells={one.key: one for one in facts},
         outcomes=outcomes,
         bandwidths=bandwidths,
@@ -186,6 +225,8 @@ def read(folder: Path) -> Results:
         provenance=Provenance(command=manifest["command"], version=manifest["version"]),
         intervals=read_intervals(folder / "intervals.csv.gz", keys),
         measures=read_measures(folder / "measures.csv.gz", keys),
+        others={path.parent.name: read(path.parent) for path in sorted(folder.glob(f"*/{_MANIFEST}"))},
+        trials=tuple(read_trials(folder / _TRIALS)) if (folder / _TRIALS).is_file() else (),
     )
 
 

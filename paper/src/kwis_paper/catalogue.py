@@ -10,6 +10,11 @@ from dataclasses import dataclass
 
 from kwis import InputError
 
+TITLE = "Kernel weighted importance sampling for off-policy evaluation in contextual bandits"
+AUTHORS = "Joshua Spear, Matthieu Komorowski, Rebecca Pope and Erica EM Moodie"
+YEAR = "undated preprint, its latest reference of 2025"
+PAPER = f"“{TITLE}” by {AUTHORS} ({YEAR})"
+"""How the paper is named where it is introduced."""
 FaultySets = tuple[tuple[int, ...], ...]
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwis.cli.terminal import GATE_FAILED, clear_errors, console, say
-from kwis_paper.options import kind_of, parts_of, task_of
+from kwis_paper.options import design_of, formats_of, kind_of, parts_of, task_of
 
 if TYPE_CHECKING:
     from kwis_paper.results import Results
     from kwis_paper.runner import Summary, Task
+    from kwis_paper.simulate import Design
 
 STORE = Path("kwis-paper.sqlite")
 RESULTS = Path("results")
@@ -128,6 +129,45 @@ def run(
             help="Pairs of logging and behaviour policy per dataset and setting; 0 for all.",
         ),
     ] = 0,
+    training: Annotated[
+        str | None,
+        typer.Option(
+            "--training",
+            metavar="per-log|once",
+            show_default=False,
+            help="IW and SNIW policies trained on the log of every pair of logging and behaviour policy, "
+            "or once per dataset. Default: per-log.",
+        ),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--rule",
+            metavar="distance|closeness",
+            show_default=False,
+            help="Continuous rewards: a wrong action earns its distance, as printed, or one minus it, as in "
+            "the paper's heatmap. Default: distance.",
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            metavar="flip|lost",
+            show_default=False,
+            help="Continuous rewards: one logged reward in ten is flipped, as printed, or lost. "
+            "Default: flip.",
+        ),
+    ] = None,
+    test_share: Annotated[
+        float | None,
+        typer.Option(
+            "--test-share",
+            metavar="SHARE",
+            show_default=False,
+            help="Share of the rows that estimates are made on. Default: 0.25.",
+        ),
+    ] = None,
     label: Label = None,
     left_out: LeftOut = False,
     jobs: Annotated[
@@ -142,6 +182,7 @@ def run(
     """
     with clear_errors():
         parts = parts_of(pipelines)
+        design = design_of(training=training, rule=rule, noise=noise, test_share=test_share)
         task = replace(
             task_of(
                 dataset,
@@ -156,11 +197,12 @@ def run(
             ),
             pairs=pairs,
         )
-        summary = _run(task, parts, store)
+        summary = _run(task, parts, store, design)
     counts = (
         f"{summary.finished:,} experiments run, {summary.skipped:,} already there, {summary.failed:,} failed"
     )
-    print(f"{counts}; {summary.seconds:.1f} s; {store}")
+    elsewhere = f", {summary.elsewhere:,} left to another run" if summary.elsewhere else ""
+    print(f"{counts}{elsewhere}; {summary.seconds:.1f} s; {store}")
     if summary.failed:
         say(f"error: {summary.failed} experiments failed; kwis paper status --store {store} says why")
         raise typer.Exit(GATE_FAILED)
@@ -193,16 +235,14 @@ def tables(
 ) -> None:
     """Write every table, each number beside the published one, as CSV, Markdown and LaTeX."""
     with clear_errors():
-        from kwis import InputError
+        from kwis_paper.beyond.summary import past_the_paper
         from kwis_paper.beyond.tables import further_tables
         from kwis_paper.tables import WRITERS, all_tables, write_all
 
-        formats = [name.strip() for name in format.split(",") if name.strip()]
-        unknown = [name for name in formats if name not in WRITERS]
-        if unknown or not formats:
-            raise InputError(f"`format` must be among {', '.join(WRITERS)}, got {format!r}")
+        formats = formats_of(format, tuple(WRITERS))
         results = _results(source)
-        written = write_all([*all_tables(results), *further_tables(results)], out, formats)
+        made = [*all_tables(results), *further_tables(past_the_paper(results))]
+        written = write_all(made, out, formats)
     print(f"{len(written)} files in {out}")
 
 
@@ -212,15 +252,26 @@ def figures(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")] = Path(
         "paper-figures"
     ),
+    format: Annotated[  # noqa: A002 - the name of the option
+        str,
+        typer.Option(
+            "--format",
+            metavar="svg,pdf,png",
+            help="Formats, separated by commas; pdf and png need Chromium or Chrome on the PATH.",
+        ),
+    ] = "svg",
 ) -> None:
-    """Write every figure as SVG, drawn from stored results only."""
+    """Write every figure as SVG, PDF or PNG, drawn from stored results only."""
     with clear_errors():
         from kwis_paper.beyond.figures import further_figures
+        from kwis_paper.beyond.summary import past_the_paper
         from kwis_paper.figures import all_figures, write_all
+        from kwis_paper.figures.browser import FORMATS
 
+        formats = formats_of(format, ("svg", *FORMATS))
         results = _results(source)
-        made = [*all_figures(results), *further_figures(results)]
-        written = write_all(made, out)
+        made = [*all_figures(results), *further_figures(past_the_paper(results))]
+        written = write_all(made, out, formats)
     for figure in made:
         if not figure.panels:
             say(
@@ -273,8 +324,9 @@ def beyond(
     with clear_errors():
         from kwis_paper.beyond.checks import REPORTED, goals
         from kwis_paper.beyond.page import as_page
+        from kwis_paper.beyond.summary import past_the_paper
 
-        results = _results(source)
+        results = past_the_paper(_results(source))
         found = goals(results)
         if out is not None:
             out.write_text(as_page(results), encoding="utf-8")
@@ -283,6 +335,43 @@ def beyond(
         word = {True: "yes", False: missed, None: "–"}[goal.met]
         print(f"{goal.number:<3} {word:<4} {goal.name}: {goal.figures}")
     if any(goal.met is False and goal.number != REPORTED for goal in found):
+        raise typer.Exit(GATE_FAILED)
+
+
+@app.command()
+def setups(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write what each gave, as CSV.")
+    ] = RESULTS / "setups.csv",
+) -> None:
+    """Try ways to train the IW and SNIW policies on the oracle experiments of four datasets; minutes."""
+    with clear_errors():
+        from kwis_paper.setups import trials, write_trials
+
+        write_trials(trials(), out)
+    print(out)
+
+
+@app.command()
+def pages(
+    source: Annotated[
+        Path, typer.Option("--from", metavar="FOLDER", help="A folder of committed results.")
+    ] = RESULTS,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The checkout to write README and docs of.")
+    ] = Path(),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if any of them would change.")
+    ] = False,
+) -> None:
+    """Make the pages of docs and the table of README that come from committed results, byte for byte."""
+    with clear_errors():
+        from kwis_paper import archive, checkout
+
+        changed = checkout.write(archive.read(source), out, check=check)
+    for path in changed:
+        print(f"{'would change' if check else 'written'}: {path}")
+    if check and changed:
         raise typer.Exit(GATE_FAILED)
 
 
@@ -303,6 +392,16 @@ def export(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write them.")
     ] = RESULTS,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--earlier",
+            metavar="FOLDER",
+            show_default=False,
+            help="Earlier results: what they have of the very same experiments with per-feature bandwidths "
+            "is kept.",
+        ),
+    ] = None,
     made_by: Annotated[
         str, typer.Option("--made-by", metavar="COMMAND", help="Command that made the store.")
     ] = "kwis paper run",
@@ -318,6 +417,8 @@ def export(
         from kwis_paper.results import Provenance
 
         results = archive.merge([read_store(path) for path in store or [STORE]])
+        if earlier is not None:
+            results = archive.with_earlier(results, archive.read(earlier))
         archive.write(
             replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out
         )
@@ -325,11 +426,11 @@ def export(
     print(f"{len(results.cells):,} experiments in {out}, {size / 1e6:.1f} MB")
 
 
-def _run(task: Task, parts: tuple[str, ...], store: Path) -> Summary:
+def _run(task: Task, parts: tuple[str, ...], store: Path, design: Design | None) -> Summary:
     from kwis_paper.runner import run as run_task
     from kwis_paper.store import Store
 
-    with Store(store) as opened:
+    with Store(store, design) as opened:
         plain = run_task(opened, task)
         if not parts:
             return plain

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kwis_paper.grid import Cell
     from kwis_paper.runner import Task
+    from kwis_paper.simulate import Design
 
 KINDS = {"warm": "per-feature", "plain": "per-feature-plain"}
 
@@ -42,6 +43,35 @@ def task_of(
     )
 
 
+def design_of(**given: str | float | None) -> Design | None:
+    """The design that the options ask for; None if they ask for none, which is that of the store."""
+    from typing import get_args
+
+    from kwis import InputError
+    from kwis_paper.ascent import TRAININGS
+    from kwis_paper.rewards import Noise, Rule
+    from kwis_paper.simulate import Design
+
+    wanted = {name: value for name, value in given.items() if value is not None}
+    for name, known in (("training", TRAININGS), ("rule", get_args(Rule)), ("noise", get_args(Noise))):
+        if name in wanted and wanted[name] not in known:
+            raise InputError(f"`{name}` must be {' or '.join(known)}, got {wanted[name]!r}")
+    share = wanted.get("test_share", 0.25)
+    if not 0 < float(share) < 1:
+        raise InputError(f"`test-share` must be between 0 and 1, got {share}")
+    return Design(**wanted) if wanted else None  # type: ignore[arg-type]
+
+
+def formats_of(names: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Formats that were named, separated by commas."""
+    from kwis import InputError
+
+    wanted = _split([names])
+    if not wanted or any(name not in known for name in wanted):
+        raise InputError(f"`format` must be among {', '.join(known)}, got {names!r}")
+    return wanted
+
+
 def kind_of(name: str | None) -> str | None:
     """Kind of bandwidth that ``warm`` and ``plain`` stand for."""
     from kwis import InputError
@@ -70,12 +100,20 @@ def _split(values: list[str] | None) -> tuple[str, ...]:
 
 def _cells(datasets: tuple[str, ...], settings: tuple[str, ...], label: str | None) -> list[Cell]:
     """Cells of a task; a wrong name is refused here, before anything is opened."""
+    from kwis import InputError
     from kwis_paper.catalogue import spec_of
     from kwis_paper.datasets import load
-    from kwis_paper.grid import dataset_cells
+    from kwis_paper.grid import dataset_cells, settings_of
 
     known = [load(name, label=label) if label is not None else spec_of(name) for name in datasets]
-    return [cell for one in known for cell in dataset_cells(one.name, one.faulty, settings)]
+    cells = [cell for one in known for cell in dataset_cells(one.name, one.faulty, settings)]
+    if not cells:
+        used = "; ".join(f"{one.name} in {', '.join(settings_of(one.name))}" for one in known)
+        raise InputError(
+            f"`setting` must be one that the dataset is used in ({used}), got {', '.join(settings)}: "
+            "there is nothing to run"
+        )
+    return cells
 
 
 def _sampled(cells: list[Cell], count: int) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,9 +14,10 @@ from string import Template
 from kwis import InputError
 from kwis.report.markup import Markup, element, joined
 from kwis_paper import expected, layout
-from kwis_paper.agreement import Check, checks, incomplete
+from kwis_paper.agreement import Check, best_and_weakest, checks, incomplete
 from kwis_paper.beyond import page as story
-from kwis_paper.beyond.summary import settings_of
+from kwis_paper.beyond.summary import past_the_paper, settings_of
+from kwis_paper.catalogue import PAPER
 from kwis_paper.contents import Item, contents
 from kwis_paper.figures import Figure, all_figures
 from kwis_paper.figures.style import sheet
@@ -37,6 +38,7 @@ _SECTIONS = (
     ("continuous", "Continuous rewards", ("continuous-", "digits", "autoencoder")),
     ("bandwidths", "Shared and per-feature bandwidths", ("bandwidth", "kernel-average")),
     ("learnt", "Learnt logging policies", ("learnt-", "performance-learnt")),
+    ("open", "What the paper leaves open", ("setups", "coverage-fit")),
     ("theory", "Assumptions and claims", ("assumptions", "claims")),
     ("times", "Times measured", ("timings",)),
 )
@@ -83,13 +85,15 @@ def _hash(text: str) -> str:
 def _body(results: Results) -> Markup:
     tables, figures = all_tables(results), all_figures(results)
     made = checks(results)
+    past = past_the_paper(results)
+    titles = {table.key: table.title for table in tables} | {figure.key: figure.title for figure in figures}
     sections = [
         _summary(results, made, tables),
-        _list(contents(tables, figures)),
-        layout.filters(_datasets(tables), [*SETTINGS, *_further(results)], TRUTHS),
+        _list(contents(tables, figures), titles),
+        layout.filters(_datasets(tables), [*SETTINGS, *_further(past)], TRUTHS),
         *(_section(key, title, starts, tables, figures) for key, title, starts in _SECTIONS),
         _expected(results),
-        *([_beyond(results)] if settings_of(results) else []),
+        *([_beyond(past)] if settings_of(past) else []),
     ]
     return joined((_header(results, made), element("main", *sections), _footer(results)))
 
@@ -100,27 +104,35 @@ def _header(results: Results, made: Sequence[Check]) -> Markup:
         ("contents", "Contents"),
         *((key, title) for key, title, _ in _SECTIONS),
         ("expected-truth", "Expected truth"),
-        *([("past-the-paper", "Past the paper")] if settings_of(results) else []),
+        *([("past-the-paper", "Past the paper")] if settings_of(past_the_paper(results)) else []),
     ]
     return element(
         "header",
         element("p", "The Kernel-WIS paper, reproduced", class_="kicker"),
         element("h1", _headline(made)),
+        element("p", f"The paper: {PAPER}.", class_="support minor"),
         element("p", _scope(results), class_="support"),
-        *(element("p", note, class_="support minor") for note in notes_of(["arrhythmia"])),
+        *(element("p", note, class_="support minor") for note in notes_of(_ran(results))),
         element("nav", *(element("a", title, href=f"#{key}") for key, title in links), aria_label="Sections"),
     )
 
 
+def _ran(results: Results) -> list[str]:
+    """Datasets that have results."""
+    return list(dict.fromkeys(facts.dataset for facts in results.cells.values()))
+
+
 def _headline(made: Sequence[Check]) -> str:
-    oracle, non_oracle, winner = made[2], made[3], made[4]
-    if not oracle.of and not non_oracle.of:
+    """The best and the weakest of the published tables, and what needs no training to reproduce."""
+    ends = best_and_weakest(made)
+    if ends is None:
         return "No published row has results yet"
-    return (
-        f"{oracle.agreeing} of {oracle.of} oracle rows agree with the paper within 0.01, "
-        f"{non_oracle.agreeing} of {non_oracle.of} "
-        f"non-oracle rows within 0.02, and the same estimator wins in {winner.agreeing} of {winner.of}"
-    )
+    best, weakest = ends
+    return f"From {_share(best)} to {_share(weakest)}: how far every table of the paper is reproduced"
+
+
+def _share(check: Check) -> str:
+    return f"{check.agreeing} of {check.of} ({check.short[0].lower()}{check.short[1:]})"
 
 
 def _scope(results: Results) -> str:
@@ -131,9 +143,8 @@ def _scope(results: Results) -> str:
     return (
         f"{published:,} of the paper's 10,340 experiments{f' and {own:,} of ours' if own else ''}, "
         f"{results.design.test_sets} test sets "
-        f"each, {minutes:.1f} minutes with shared bandwidths; {failed or 'none'} failed. The rows are those "
-        f"of Gibbs policies, against the "
-        "published truth and without arrhythmia."
+        f"each, {minutes:.1f} minutes with shared bandwidths; {failed or 'none'} failed. Counts are against "
+        f"the published truth and without arrhythmia."
     )
 
 
@@ -171,13 +182,13 @@ def _goal(check: Check) -> str:
     )
 
 
-def _list(items: Iterable[Item]) -> Markup:
+def _list(items: Iterable[Item], titles: Mapping[str, str]) -> Markup:
     lines = [
         element(
             "li",
             f"{item.name}: {item.title} – ",
             *(
-                joined((" · " if place else None, element("a", key, href=f"#{key}")))
+                joined((" · " if place else None, element("a", titles[key], href=f"#{key}")))
                 for place, key in enumerate(item.keys)
             ),
             " (no results yet)" if item.empty else None,
@@ -240,7 +251,7 @@ def _beyond(results: Results) -> Markup:
         )
         nodes += [layout.table_block(table) for table in part.tables]
         nodes += [layout.figure_block(figure) for figure in part.figures]
-    lead = element("p", story.INTRODUCTION, class_="lead")
+    lead = element("p", story.introduction(results), class_="lead")
     return element("section", element("h2", "Past the paper"), lead, *nodes, id="past-the-paper")
 
 

@@ -80,6 +80,23 @@ class Ascent:
 
 
 @dataclass(frozen=True, slots=True)
+class Trained:
+    """An IW or SNIW policy trained on what ``logging`` logged, with the propensities of ``behaviour``."""
+
+    ascent: Ascent
+    logging: Policy
+    behaviour: Policy
+
+    @property
+    def kind(self) -> str:
+        return self.ascent.kind
+
+    @property
+    def name(self) -> str:
+        return f"{self.ascent.name}({self.logging.name}, {self.behaviour.name})"
+
+
+@dataclass(frozen=True, slots=True)
 class Classifier:
     """Softmax of a trained classifier: ``linear``, ``one-layer`` or ``two-layer``, taken ``early`` or
     ``late`` in its training.
@@ -125,7 +142,7 @@ class Misreported:
         return f"{self.how}={self.degree:g}({self.of.name})"
 
 
-Policy = Gibbs | Greedy | Ascent | Classifier | Explorer | Misreported
+Policy = Gibbs | Greedy | Ascent | Trained | Classifier | Explorer | Misreported
 
 ASCENTS = tuple(Ascent(kind, temperature) for kind in ("IW", "SNIW") for temperature in TEMPERATURES)
 CLASSIFIERS = tuple(

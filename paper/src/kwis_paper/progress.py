@@ -10,26 +10,46 @@ from typing import TextIO
 _EVERY = 0.2  # seconds between updates in a terminal
 _EVERY_PLAIN = 30.0  # and in a file or pipe, where lines pile up
 _WIDTH = 28
+_LEAST = 0.01  # share of the work below which no time is foretold
 
 
 class Progress:
-    """Counts finished cells and says how fast they come and how long the rest will take."""
+    """Counts finished cells and says how fast they come and how long the rest will take.
+
+    Parameters
+    ----------
+    total
+        Cells to come.
+    work
+        What they cost together, in any unit; time left is told by work done, as bandwidths of many cells
+        come first and cells of large datasets last. Without it all cells cost the same.
+    """
 
     def __init__(
-        self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        work: float = 0.0,
     ) -> None:
         self._total = total
+        self._work = work or float(total)
+        self._by_cell = not work
         self._stream = stream or sys.stderr
         self._clock = clock
         self._start = self._last = clock()
         self._done = 0
+        self._worked = 0.0
         self._live = self._stream.isatty()
 
-    def advance(self, cells: int, label: str) -> None:
-        """Count finished cells and show it, now and then."""
+    def advance(self, cells: int, label: str, work: float = 0.0) -> None:
+        """Count finished cells, or work on the way to them, and show it now and then."""
         self._done += cells
+        self._worked += cells if self._by_cell else work
         now = self._clock()
-        if now - self._last >= (_EVERY if self._live else _EVERY_PLAIN) or self._done >= self._total:
+        if now - self._last >= (_EVERY if self._live else _EVERY_PLAIN) or (
+            cells and self._done >= self._total
+        ):
             self._last = now
             self._write(self._line(now, label))
 
@@ -40,11 +60,12 @@ class Progress:
 
     def _line(self, now: float, label: str) -> str:
         passed = max(now - self._start, 1e-9)
-        rate = self._done / passed
-        left = (self._total - self._done) / rate if rate else 0.0
+        done = min(self._worked / self._work, 1.0) if self._work else 1.0
+        left = f"{_duration(passed * (1 - done) / done)} left" if done >= _LEAST else "time left unknown yet"
         filled = round(_WIDTH * self._done / max(self._total, 1))
         bar = "#" * filled + "." * (_WIDTH - filled)
-        return f"[{bar}] {self._done:,}/{self._total:,} cells  {rate:.1f}/s  {_duration(left)} left  {label}"
+        rate = self._done / passed
+        return f"[{bar}] {self._done:,}/{self._total:,} cells  {rate:.1f}/s  {left}  {label}"
 
     def _write(self, line: str) -> None:
         self._stream.write(f"\r\x1b[K{line}" if self._live else f"{line}\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from kwis_paper.records import CellFacts, Measure
 from kwis_paper.simulate import Design
 from kwis_paper.store import LEVELS
 
+if TYPE_CHECKING:
+    from kwis_paper.setups import Trial
+
 Truth = Literal["published", "expected"]
 TRUTHS: tuple[Truth, ...] = ("published", "expected")
-IntervalKind = Literal["influence", "bootstrap"]
-INTERVALS: tuple[IntervalKind, ...] = ("influence", "bootstrap")
+IntervalKind = Literal["influence", "bootstrap", "fixed-percentile", "fixed-bca"]
+INTERVALS: tuple[IntervalKind, ...] = ("influence", "bootstrap", "fixed-percentile")
+"""Kinds of intervals with a table of their own; the fixed ones are the paper's."""
 DIGITS = 7
 """Significant digits kept of the paper's estimators."""
 
@@ -60,9 +64,6 @@ class Outcome:
 
     def error(self, truth: Truth) -> float:
         return self.error_published if truth == "published" else self.error_expected
-
-    def covered(self, kind: IntervalKind) -> Covered | None:
-        return self.influence if kind == "influence" else self.bootstrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,11 @@ class Results:
         Those of pipelines, by estimator and method, then by the key of the cell.
     measures
         By name, then by the key of the cell.
+    others
+        Results of other designs that are shown beside these, by name: another reading of continuous rewards,
+        another test share, studies past the paper.
+    trials
+        Ways to train policies that were tried.
     """
 
     design: Design
@@ -149,6 +155,8 @@ class Results:
     provenance: Provenance = Provenance()
     intervals: Mapping[tuple[str, str], Mapping[str, Spanned]] = field(default_factory=dict)
     measures: Mapping[str, Mapping[str, Measure]] = field(default_factory=dict)
+    others: Mapping[str, Results] = field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
 
     def chosen(self, setting: str, dataset: str | None = None) -> list[CellFacts]:
         """Cells of a setting, and of a dataset if one is named."""
@@ -163,13 +171,16 @@ class Results:
         return list(dict.fromkeys(facts.dataset for facts in self.cells.values() if facts.setting == setting))
 
     def shared_seconds(self) -> dict[str, float]:
-        """By dataset, how long bandwidths and estimates of the paper's experiments took, with shared
-        bandwidths and no bootstrap.
+        """By dataset, how long training, bandwidths and estimates of the paper's experiments took, with
+        shared bandwidths and no bootstrap.
         """
         published = {(facts.dataset, facts.setting) for facts in self.cells.values() if facts.published}
         spent: dict[str, float] = {}
         for timing in self.timings:
-            if timing.stage in ("bandwidths", "estimates") and (timing.dataset, timing.setting) in published:
+            if (
+                timing.stage in ("training", "bandwidths", "estimates")
+                and (timing.dataset, timing.setting) in published
+            ):
                 spent[timing.dataset] = spent.get(timing.dataset, 0.0) + timing.seconds
         return spent
 
@@ -189,13 +200,17 @@ class Results:
         """``(cells, levels)`` share of test sets covered; ``nan`` where there are no intervals of
         this kind.
         """
-        found = self.outcomes.get(estimator, {})
-        counts = [
-            covered.of(truth) if one.key in found and (covered := found[one.key].covered(kind)) else None
-            for one in cells
-        ]
+        covered = (self._covered(estimator, one.key, kind) for one in cells)
+        counts = [None if one is None else one.of(truth) for one in covered]
         rows = [(math.nan,) * len(LEVELS) if count is None else count for count in counts]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(LEVELS)) / self.design.test_sets
+
+    def _covered(self, estimator: str, key: str, kind: IntervalKind) -> Covered | None:
+        if kind in ("influence", "bootstrap"):
+            outcome = self.outcomes.get(estimator, {}).get(key)
+            return None if outcome is None else getattr(outcome, kind)
+        spanned = self.intervals.get((estimator, kind), {}).get(key)
+        return None if spanned is None else spanned.covered
 
 
 def place_of(facts: CellFacts) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Bandwidths are chosen for fixed batches of cells, whatever is already done, so that a resumed run does the
 same arithmetic as an undisturbed one; they are stored before anything is estimated with them. Each cell is
-stored as soon as it is finished.
+stored as soon as it is finished. A run claims a batch before it starts on it and leaves batches that another
+living run has claimed to that one, so that several runs on one store share the work.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from kwis_paper.grid import SETTINGS, Cell, dataset_cells
 from kwis_paper.progress import Progress
 from kwis_paper.records import CellFacts, StoredBandwidth
 from kwis_paper.sample import whole_pairs
-from kwis_paper.simulate import Laboratory
+from kwis_paper.simulate import Design, Laboratory
 from kwis_paper.store import Store
 
 BATCH = 256  # weight vectors that share passes over the training contexts
+LARGE_BATCH = 54  # where a pass takes long, so that something is stored within a minute or so
+_LARGE = 12_000  # training rows
+_TEST_WORK = 4.0  # what a pair of test rows costs in estimates, in units of a pair of training rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +83,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a run did."""
+    """What a run did, and how many cells it left to another run that was at work on them."""
 
     finished: int
     skipped: int
     failed: int
     seconds: float
+    elsewhere: int = 0
 
     def plus(self, other: Summary) -> Summary:
         """Both runs taken together."""
@@ -93,6 +98,7 @@ class Summary:
             skipped=self.skipped + other.skipped,
             failed=self.failed + other.failed,
             seconds=self.seconds + other.seconds,
+            elsewhere=self.elsewhere + other.elsewhere,
         )
 
 
@@ -101,6 +107,7 @@ class Tally:
     """What a run has done so far."""
 
     finished: int = 0
+    elsewhere: int = 0
     failed: set[str] = field(default_factory=set)
 
 
@@ -134,24 +141,39 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
         for dataset in datasets
         for setting in task.settings
     ]
-    pending = _pending(store, task, (cell for _, _, cells in plan for cell in cells))
     total = sum(len(cells) for _, _, cells in plan)
-    progress = Progress(len(pending), stream)
+    pending = {(dataset.name, setting): pending_of(store, task, cells) for dataset, setting, cells in plan}
+    left = sum(map(len, pending.values()))
+    work = sum(
+        len(pending[dataset.name, setting]) * _work(dataset.n, store.design) for dataset, setting, _ in plan
+    )
+    progress = Progress(left, stream, work=work)
     tally = Tally()
     with engine(task.threads):
         for dataset in datasets:
             laboratory = Laboratory(dataset, store.design)
             sums = stages.Sums(laboratory.test_context)
             for _, setting, cells in (part for part in plan if part[0] is dataset):
-                _Setting(store, task, laboratory, sums, setting, pending, progress, tally).run(cells)
+                if pending[dataset.name, setting]:
+                    _Setting(store, task, laboratory, sums, setting, progress, tally).run(cells)
             _save_curves(store, laboratory)
     progress.close()
     return Summary(
         finished=tally.finished,
-        skipped=total - len(pending),
+        skipped=total - left,
         failed=len(tally.failed),
+        elsewhere=tally.elsewhere,
         seconds=time.monotonic() - start,
     )
+
+
+def _work(n: int, design: Design) -> float:
+    """What a cell costs, in pairs of training rows: its share of the bandwidths, and its estimates."""
+    return sum(_parts_of_work(n, design))
+
+
+def _parts_of_work(n: int, design: Design) -> tuple[float, float]:
+    return ((1 - design.test_share) * n) ** 2, _TEST_WORK * (design.test_share * n) ** 2
 
 
 def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[Cell]:
@@ -164,7 +186,7 @@ def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[C
     return whole_pairs(cells, task.pairs) if task.pairs else cells
 
 
-def _pending(store: Store, task: Task, cells: Iterable[Cell]) -> set[str]:
+def pending_of(store: Store, task: Task, cells: Iterable[Cell]) -> set[str]:
     """Keys of cells with something left to do."""
     finished = store.finished(task.estimators)
     bootstrapped = store.bootstrapped(task.replicates) if task.replicates else set()
@@ -188,23 +210,38 @@ class _Setting:
     laboratory: Laboratory
     sums: stages.Sums
     setting: str
-    pending: set[str]
     progress: Progress
     tally: Tally
 
     def run(self, cells: Sequence[Cell]) -> None:
-        for batch in (cells[start : start + BATCH] for start in range(0, len(cells), BATCH)):
-            todo = [cell for cell in batch if cell.key in self.pending]
-            if not todo:
+        size = LARGE_BATCH if self.laboratory.rows[0].size > _LARGE else BATCH
+        for batch in (cells[start : start + size] for start in range(0, len(cells), size)):
+            if not pending_of(self.store, self.task, batch):
                 continue
-            begun = time.monotonic()
-            shared, errors = self._shared(batch)
-            self._time("bandwidths", len(todo), begun)
-            begun = time.monotonic()
-            for cell in todo:
-                self._cell(cell, shared.get(cell.key), errors.get(cell.key))
-                self.progress.advance(1, f"{self.laboratory.dataset.name} {self.setting}")
-            self._time(self._stage, len(todo), begun)
+            with self.store.claimed(batch[0].key) as free:
+                # Another run may have finished the batch since, or be at it.
+                todo = pending_of(self.store, self.task, batch)
+                if free:
+                    self._batch(batch, [cell for cell in batch if cell.key in todo])
+                else:
+                    self.tally.elsewhere += len(todo)
+
+    def _batch(self, batch: Sequence[Cell], todo: Sequence[Cell]) -> None:
+        label = f"{self.laboratory.dataset.name} {self.setting}"
+        choosing, estimating = _parts_of_work(self.laboratory.dataset.n, self.store.design)
+        begun = time.monotonic()
+        trained = self.laboratory.train(batch)
+        if trained:
+            self._time("training", trained, begun)
+        begun = time.monotonic()
+        shared, errors = self._shared(batch)
+        self._time("bandwidths", len(todo), begun)
+        self.progress.advance(0, label, choosing * len(todo))
+        begun = time.monotonic()
+        for cell in todo:
+            self._cell(cell, shared.get(cell.key), errors.get(cell.key))
+            self.progress.advance(1, label, estimating)
+        self._time(self._stage, len(todo), begun)
 
     @property
     def _stage(self) -> str:
@@ -244,8 +281,11 @@ class _Setting:
         bandwidths: dict[str, Bandwidth] = {stages.SHARED_KIND: shared}
         if self.task.per_feature is not None:
             bandwidths[self.task.per_feature] = self._per_feature(cell, self.task.per_feature, shared)
-        results = stages.estimate(experiment, self.task.estimators, self.sums, bandwidths, self.task.extra)
-        self.store.save_estimates(CellFacts.of(cell, experiment), results.items())
+        counts = None if self.task.per_feature else self.laboratory.resamples
+        found = stages.estimate(
+            experiment, self.task.estimators, self.sums, bandwidths, self.task.extra, counts
+        )
+        self.store.save_estimates(CellFacts.of(cell, experiment), found.estimates.items(), found.intervals)
         if self.task.replicates:
             ends = stages.bootstrap(experiment, self.task.replicates, self.sums, shared)
             self.store.save_bootstrap(cell.key, self.task.replicates, ends.items())

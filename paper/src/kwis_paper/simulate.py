@@ -15,10 +15,13 @@ from functools import cached_property
 import numpy as np
 
 from kwis._validation import read_only
+from kwis.runtime.threads import each_block
 from kwis.typing import Floats, Ints
 from kwis_paper import misreports, names
+from kwis_paper.ascent import SETUPS, LoggedActions, Setup, Training, ascend, batch_orders
 from kwis_paper.datasets import Dataset
 from kwis_paper.grid import Cell, bucket
+from kwis_paper.paper_intervals import drawn_counts
 from kwis_paper.policies import (
     Ascent,
     Classifier,
@@ -27,14 +30,16 @@ from kwis_paper.policies import (
     Greedy,
     Misreported,
     Policy,
+    Trained,
     chosen_probability,
     sample_actions,
 )
 from kwis_paper.rewards import Noise, Rewards, Rule, continuous, single_action
-from kwis_paper.training import LoggedActions, TrainedClassifier, ascend, softmax, train_classifier
+from kwis_paper.training import TrainedClassifier, softmax, train_classifier
 from kwis_paper.vae import Autoencoder, train_autoencoder
 
-_ASCENT_LOG = Gibbs((0,), 0.5)
+_ONE_LOG = Gibbs((0,), 0.5)  # what IW and SNIW policies are trained on if they are trained once
+_TABLES_KEPT = 64  # of trained policies: each serves one pair of logging and behaviour policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,9 @@ class Design:
         Folds of the cross-validation that chooses the bandwidth.
     rule, noise
         Continuous rewards: see :func:`kwis_paper.rewards.continuous`.
+    training
+        IW and SNIW policies are trained on the log of every pair of logging and behaviour policy
+        (``per-log``), or ``once`` per dataset, as an earlier version had it: see :mod:`kwis_paper.ascent`.
     """
 
     test_share: float = 0.25
@@ -58,6 +66,7 @@ class Design:
     folds: int = 5
     rule: Rule = "distance"
     noise: Noise = "flip"
+    training: Training = "per-log"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,10 +114,12 @@ class Experiment:
 class Laboratory:
     """Everything the cells of one dataset share, made when first asked for."""
 
-    def __init__(self, dataset: Dataset, design: Design | None = None) -> None:
+    def __init__(self, dataset: Dataset, design: Design | None = None, setup: Setup | None = None) -> None:
         self.dataset = dataset
         self.design = design or Design()
+        self._setup = setup or SETUPS[self.design.training]
         self._tables: dict[Policy, Floats] = {}
+        self._parameters: dict[Trained, Floats] = {}
         self._classifiers: dict[str, TrainedClassifier] = {}
         self._logs: dict[tuple[Policy, int], Log] = {}
         self._values: dict[tuple[Policy, str], float] = {}
@@ -140,6 +151,11 @@ class Laboratory:
         )
 
     @cached_property
+    def resamples(self) -> Floats:
+        """Resamples of the test rows for the paper's own intervals, the same for every cell."""
+        return drawn_counts(self.rows[1].size, self._stream("resamples"))
+
+    @cached_property
     def autoencoder(self) -> Autoencoder | None:
         """Trained for continuous rewards only."""
         pixels = self.dataset.pixels
@@ -167,8 +183,37 @@ class Laboratory:
     def probabilities(self, policy: Policy) -> Floats:
         """``(n, n_actions)`` probabilities of every action in every row."""
         if policy not in self._tables:
+            if isinstance(policy, Trained):
+                self._forget_tables()
             self._tables[policy] = read_only(self._probabilities(policy))
         return self._tables[policy]
+
+    def _forget_tables(self) -> None:
+        """Drop the oldest tables of trained policies: there are thousands, and parameters make them anew."""
+        trained = [policy for policy in self._tables if isinstance(policy, Trained)]
+        for policy in trained[: max(len(trained) - _TABLES_KEPT + 1, 0)]:
+            del self._tables[policy]
+
+    def target(self, cell: Cell) -> Floats:
+        """``(n, n_actions)`` probabilities of the policy that a cell evaluates."""
+        return self.probabilities(self.evaluated(cell))
+
+    def evaluated(self, cell: Cell) -> Policy:
+        """The policy that a cell evaluates: IW and SNIW stand for one trained on a log."""
+        if not isinstance(cell.evaluation, Ascent):
+            return cell.evaluation
+        if self.design.training == "once":
+            return Trained(cell.evaluation, _ONE_LOG, _ONE_LOG)
+        return Trained(cell.evaluation, cell.logging, cell.behaviour)
+
+    def train(self, cells: Sequence[Cell]) -> int:
+        """Train the IW and SNIW policies of these cells, several at once; returns how many."""
+        wanted = dict.fromkeys(self.evaluated(cell) for cell in cells)
+        todo = [policy for policy in wanted if isinstance(policy, Trained) and policy not in self._parameters]
+        logs = [self._training_log(policy) for policy in todo]
+        found = each_block(lambda pair: self._ascend(*pair), zip(todo, logs, strict=True))
+        self._parameters.update(zip(todo, found, strict=True))
+        return len(todo)
 
     def _probabilities(self, policy: Policy) -> Floats:
         data = self.dataset
@@ -181,7 +226,10 @@ class Laboratory:
             return misreports.explored(self.classifier(policy.architecture).late, policy.share)
         if isinstance(policy, Misreported):
             return self._misreported(policy.how, policy.degree, policy.of)
-        return softmax(data.context @ self._ascend(policy) / policy.temperature)
+        assert isinstance(policy, Trained)  # an Ascent without a log is no policy yet
+        if policy not in self._parameters:
+            self._parameters[policy] = self._ascend(policy, self._training_log(policy))
+        return softmax(self._policy_context @ self._parameters[policy] / policy.ascent.temperature)
 
     def _misreported(self, how: str, degree: float, of: Gibbs | Explorer) -> Floats:
         rng = self._stream(how, degree, of.name)
@@ -200,14 +248,28 @@ class Laboratory:
             trained.at(misreports.without_columns(self.dataset.context, degree, rng)), of.share
         )
 
-    def _ascend(self, policy: Ascent) -> Floats:
-        train = self.rows[0]
-        log = self.log(_ASCENT_LOG, 0)
-        propensity = chosen_probability(self.probabilities(_ASCENT_LOG)[train], log.action)
-        logged = LoggedActions(
-            context=self.train_context, action=log.action, propensity=propensity, reward=log.reward
+    def _training_log(self, policy: Trained) -> LoggedActions:
+        log, train = self.log(policy.logging, 0), self.rows[0]
+        propensity = chosen_probability(self.probabilities(policy.behaviour)[train], log.action)
+        return LoggedActions(
+            context=self._policy_context[train], action=log.action, propensity=propensity, reward=log.reward
         )
-        return ascend(policy.kind, policy.temperature, logged, self.dataset.n_actions)
+
+    @cached_property
+    def _policy_context(self) -> Floats:
+        """What IW and SNIW policies see of all rows."""
+        context = self.dataset.context
+        if self.dataset.levels is None or not self._setup.indicators:
+            return context
+        low, high = context.min(axis=0), context.max(axis=0)
+        return read_only((context - low) / np.where(high > low, high - low, 1.0))
+
+    def _ascend(self, policy: Trained, logged: LoggedActions) -> Floats:
+        return ascend(policy.ascent, logged, self.dataset.n_actions, self._setup, self._batch_orders)
+
+    @cached_property
+    def _batch_orders(self) -> Ints:
+        return batch_orders(self.rows[0].size, self._setup, self._stream("ascent"))
 
     def log(self, policy: Policy, number: int) -> Log:
         """What ``policy`` logged: on the training rows for number 0, on the test rows for 1 to
@@ -225,10 +287,7 @@ class Laboratory:
         """Importance weights of a cell on what its logging policy logged."""
         rows = self.rows[min(number, 1)]
         action = self.log(cell.logging, number).action
-        return (
-            self.probabilities(cell.evaluation)[rows, action]
-            / self.probabilities(cell.behaviour)[rows, action]
-        )
+        return self.target(cell)[rows, action] / self.probabilities(cell.behaviour)[rows, action]
 
     def train_weights(self, cells: Sequence[Cell]) -> Floats:
         """``(training rows, cells)`` weights that bandwidths are chosen for."""
@@ -245,7 +304,8 @@ class Laboratory:
     def experiment(self, cell: Cell) -> Experiment:
         """The arrays of one cell."""
         numbers = range(1, self.design.test_sets + 1)
-        published = self.value(cell.evaluation, "test")
+        evaluated = self.evaluated(cell)
+        published = self.value(evaluated, "test")
         return Experiment(
             cell=cell,
             train_context=self.train_context,
@@ -255,7 +315,7 @@ class Laboratory:
             reward=np.stack([self.log(cell.logging, number).reward for number in numbers], axis=1),
             published=published,
             expected=float(self.rewards.expected(published)),
-            difference=abs(self.value(cell.evaluation) - self.value(cell.logging)),
+            difference=abs(self.value(evaluated) - self.value(cell.logging)),
         )
 
     def curves(self) -> dict[str, Floats]:

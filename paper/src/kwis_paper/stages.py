@@ -21,18 +21,21 @@ from kwis_paper.estimates import (
     PER_FEATURE,
     PLAIN,
     SHARED,
+    Influenced,
     TestSetEstimates,
-    local_estimates,
+    local_of,
     plain_estimates,
     resampled_local,
     resampled_plain,
 )
 from kwis_paper.grid import Cell
 from kwis_paper.pairs import Pairs
+from kwis_paper.paper_intervals import fixed_intervals
 from kwis_paper.records import StoredBandwidth
 from kwis_paper.simulate import Experiment, Laboratory
 from kwis_paper.store import LEVELS
 
+Span = tuple[str, str, Floats]
 SHARED_KIND = "shared"
 # One start at the shared optimum: further ones cost as much again and rarely end lower.
 WARM_KIND = "per-feature"
@@ -50,6 +53,14 @@ class Chosen:
     errors: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimated:
+    """Estimates of a cell by name, and intervals as estimator, method and ends (levels, 2, test_sets)."""
+
+    estimates: Mapping[str, TestSetEstimates]
+    intervals: tuple[Span, ...] = ()
+
+
 class Sums:
     """Sums over neighbouring test rows, which the cells of a dataset share."""
 
@@ -57,11 +68,9 @@ class Sums:
         self.states = sums_by_state(state_codes(context))
         self.pairs = Pairs(context)
 
-    def estimates(
-        self, experiment: Experiment, bandwidth: Bandwidth
-    ) -> tuple[TestSetEstimates, TestSetEstimates]:
+    def kernel_wis(self, experiment: Experiment, bandwidth: Bandwidth) -> tuple[Influenced, Influenced]:
         """Plain and normalised Kernel-WIS."""
-        return local_estimates(experiment.weight, experiment.reward, self.pairs.sums(bandwidth))
+        return local_of(experiment.weight, [experiment.reward], self.pairs.sums(bandwidth))[0]
 
 
 def choose_shared(laboratory: Laboratory, cells: Sequence[Cell]) -> Chosen:
@@ -104,20 +113,39 @@ def estimate(
     sums: Sums,
     bandwidths: Mapping[str, Bandwidth],
     extra: Iterable[Estimator[WeightedSample]],
-) -> dict[str, TestSetEstimates]:
-    """Estimates of one experiment by the estimators asked for."""
+    counts: Floats | None = None,
+) -> Estimated:
+    """Estimates of one experiment by the estimators asked for; the paper's intervals as well if there are
+    ``counts`` of resamples.
+    """
     missing = set(wanted)
     found: dict[str, TestSetEstimates] = {}
+    spans: tuple[Span, ...] = ()
     if missing & set(PLAIN):
         found.update(plain_estimates(experiment, sums.states))
     if missing & set(SHARED):
-        found.update(zip(SHARED, sums.estimates(experiment, bandwidths[SHARED_KIND]), strict=True))
+        pair = sums.kernel_wis(experiment, bandwidths[SHARED_KIND])
+        found.update(zip(SHARED, (one.estimates for one in pair), strict=True))
+        if counts is not None:
+            spans = _paper_intervals(experiment, pair[0], counts)
     for kind in (WARM_KIND, PLAIN_KIND):
         name = estimator_of(kind)
         if name in missing:
-            found[name] = sums.estimates(experiment, bandwidths[kind])[0]
+            found[name] = sums.kernel_wis(experiment, bandwidths[kind])[0].estimates
     found.update((one.name, _one_by_one(one, experiment)) for one in extra if one.name in missing)
-    return {name: result for name, result in found.items() if name in missing}
+    return Estimated({name: result for name, result in found.items() if name in missing}, spans)
+
+
+def _paper_intervals(experiment: Experiment, kernel_wis: Influenced, counts: Floats) -> tuple[Span, ...]:
+    """The paper's own intervals of WIS and Kernel-WIS, by every method."""
+    weight, reward, applied = experiment.weight, experiment.reward, kernel_wis.applied
+    assert applied is not None
+    terms = {"wis": weight * reward / weight.mean(axis=0), "kernel-wis": applied * reward}
+    return tuple(
+        (name, method, ends)
+        for name, values in terms.items()
+        for method, ends in fixed_intervals(values, counts, LEVELS).items()
+    )
 
 
 def estimator_of(kind: str) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from kwis import InputError
 from kwis.typing import Floats
 from kwis_paper.estimates import TestSetEstimates
+from kwis_paper.owners import is_alive, this_owner
 from kwis_paper.records import CellFacts, Measure, PipelineResults, StoredBandwidth, StoredEstimate
 from kwis_paper.simulate import Design
 
@@ -55,6 +56,7 @@ create table if not exists measures (key text, name text, value real, words text
     name)) without rowid;
 create table if not exists curves (dataset text, name text, value blob not null, primary key (dataset,
     name)) without rowid;
+create table if not exists claims (work text primary key, owner text not null) without rowid;
 create table if not exists timings (
     id integer primary key, dataset text not null, setting text not null, stage text not null,
     cells integer not null,
@@ -74,6 +76,7 @@ class Store:
         # In WAL mode this loses nothing when the process is killed, and no consistency when the machine is.
         self._connection.execute("pragma synchronous = normal")
         self._connection.executescript(_SCHEMA)
+        self._owner = this_owner()
         self.design = self._settle(design)
 
     def close(self) -> None:
@@ -95,7 +98,7 @@ class Store:
                     "meta", [("design", json.dumps({"version": VERSION, **asdict(chosen)}, sort_keys=True))]
                 )
             return chosen
-        stored = json.loads(str(found))
+        stored = {"training": "once"} | json.loads(str(found))  # all they could be before there was a choice
         version = stored.pop("version")
         if version != VERSION:
             raise InputError(
@@ -107,6 +110,22 @@ class Store:
                 f"{asdict(design)}"
             )
         return Design(**stored)
+
+    @contextmanager
+    def claimed(self, work: str) -> Iterator[bool]:
+        """Claim a piece of work for as long as the block lasts; False if another living process has it."""
+        with self._transaction():
+            query = "select owner from claims where work = ?"
+            row = self._connection.execute(query, (work,)).fetchone()
+            free = row is None or not is_alive(row[0])
+            if free:
+                self._put("claims", [(work, self._owner)])
+        try:
+            yield free
+        finally:
+            if free:
+                with self._transaction():
+                    self._connection.execute("delete from claims where work = ?", (work,))
 
     def finished(self, estimators: Iterable[str]) -> set[tuple[str, str]]:
         """Pairs of key and estimator that have estimates; failed ones are not among them."""
@@ -151,15 +170,22 @@ class Store:
             for key, value, score, evaluations in rows
         }
 
-    def save_estimates(self, facts: CellFacts, estimates: Iterable[tuple[str, TestSetEstimates]]) -> None:
-        """Keep a cell and its estimates, all or none."""
+    def save_estimates(
+        self,
+        facts: CellFacts,
+        estimates: Iterable[tuple[str, TestSetEstimates]],
+        intervals: Iterable[tuple[str, str, Floats]] = (),
+    ) -> None:
+        """Keep a cell, its estimates and its intervals (estimator, method, ends), all or none."""
         rows = [
             (facts.key, name, _blob(one.value), _blob(one.std_error), one.kernel_average, None)
             for name, one in estimates
         ]
+        spans = [(facts.key, name, method, _blob(ends)) for name, method, ends in intervals]
         with self._transaction():
             self._put("cells", [tuple(asdict(facts).values())])
             self._put("estimates", rows)
+            self._put("intervals", spans)
 
     def save_failure(self, key: str, estimators: Iterable[str], error: str) -> None:
         """Keep the error of a cell in place of its estimates."""

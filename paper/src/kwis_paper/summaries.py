@@ -275,15 +275,22 @@ def notes_of(datasets: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def reading_of(design: Design) -> str:
+    """How continuous rewards are read, in two words."""
+    return f"{design.rule}, {design.noise}"
+
+
 def reward_note(design: Design) -> str:
     """How continuous rewards were read, which the paper leaves open to two readings."""
     if (design.rule, design.noise) == ("distance", "flip"):
         return (
             "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward "
-            "in ten is flipped; the "
-            "paper's heatmap and counts fit one minus that distance better."
+            "in ten is flipped. The paper's heatmap and counts speak for one minus that distance instead."
         )
     return (
-        f"Continuous rewards by {design.rule} with noise “{design.noise}”: not as printed, but closer to the "
-        f"published numbers."
+        f"Continuous rewards by {design.rule}, one logged reward in ten {_NOISES[design.noise]}: not as "
+        "printed, but it agrees with the paper's heatmap and counts."
     )
+
+
+_NOISES = {"flip": "flipped", "lost": "lost"}

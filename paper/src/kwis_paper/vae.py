@@ -1,8 +1,9 @@
 """A small variational autoencoder in plain numpy, for the continuous rewards of section 3.2.5.
 
-One hidden layer of 400 units on either side of a latent space of 20, the sizes in common use for handwritten
-digits: the paper took its network from a public example it does not describe. Bernoulli reconstruction, Adam,
-a few seconds on one core.
+The paper took its network from a public example for handwritten digits (Francis, 2023), and these are the
+sizes of that example: one hidden layer of 128 units on either side of a latent space of 8, hyperbolic
+tangents, batches of 32, Adam with a step of 0.002, 19 epochs. Bernoulli reconstruction; a few seconds on one
+core.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from kwis.typing import Floats, Ints
 from kwis_paper.optimise import Adam, Parameters, one_blas_thread
 
-HIDDEN = 400
-LATENT = 20
-EPOCHS = 30
-BATCH = 128
-STEP = 1e-3
+HIDDEN = 128
+LATENT = 8
+EPOCHS = 19
+BATCH = 32
+STEP = 2e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +79,7 @@ def train_autoencoder(pixels: Floats, train: Ints, test: Ints, rng: np.random.Ge
             losses = _forward(parameters, pixels[rows], rng).losses()
             curves[epoch, 2 * part : 2 * part + 2] = np.array(losses) / rows.size
     (inner, inner_bias), (outer, outer_bias) = parameters.layers[:2]
-    latent = np.maximum(pixels @ inner + inner_bias, 0.0) @ outer[:, :LATENT] + outer_bias[:LATENT]
+    latent = np.tanh(pixels @ inner + inner_bias) @ outer[:, :LATENT] + outer_bias[:LATENT]
     return Autoencoder(
         latent=latent,
         train_reconstruction=curves[:, 0],
@@ -90,12 +91,12 @@ def train_autoencoder(pixels: Floats, train: Ints, test: Ints, rng: np.random.Ge
 
 def _forward(parameters: Parameters, inputs: Floats, rng: np.random.Generator) -> _Pass:
     (w1, b1), (w2, b2), (w3, b3), (w4, b4) = parameters.layers
-    encoded = np.maximum(inputs @ w1 + b1, 0.0)
+    encoded = np.tanh(inputs @ w1 + b1)
     moments = encoded @ w2 + b2
     mean, log_variance = moments[:, :LATENT], moments[:, LATENT:]
     noise = rng.standard_normal(mean.shape)
     code = mean + np.exp(0.5 * log_variance) * noise
-    decoded = np.maximum(code @ w3 + b3, 0.0)
+    decoded = np.tanh(code @ w3 + b3)
     return _Pass(inputs, encoded, mean, log_variance, noise, code, decoded, decoded @ w4 + b4)
 
 
@@ -104,14 +105,14 @@ def _gradient(parameters: Parameters, seen: _Pass) -> Floats:
     _, (w2, _), (w3, _), (w4, _) = parameters.layers
     size = seen.inputs.shape[0]
     to_logits = (1.0 / (1.0 + np.exp(-seen.logits)) - seen.inputs) / size
-    to_decoded = (to_logits @ w4.T) * (seen.decoded > 0)
+    to_decoded = (to_logits @ w4.T) * (1.0 - seen.decoded**2)
     to_code = to_decoded @ w3.T
     to_mean = to_code + seen.mean / size
     to_log_variance = 0.5 * (
         to_code * seen.noise * np.exp(0.5 * seen.log_variance) + (np.exp(seen.log_variance) - 1.0) / size
     )
     to_moments = np.concatenate([to_mean, to_log_variance], axis=1)
-    to_encoded = (to_moments @ w2.T) * (seen.encoded > 0)
+    to_encoded = (to_moments @ w2.T) * (1.0 - seen.encoded**2)
     pairs = (
         (seen.inputs, to_encoded),
         (seen.encoded, to_moments),

@@ -3,7 +3,8 @@ with its reasons.
 """
 
 from kwis.checks.balance import balance
-from kwis.checks.drift import drift
+from kwis.checks.diagnostics import target_diagnostics
+from kwis.checks.drift import drift, drift_with_targets
 from kwis.checks.findings import (
     Balance,
     Drift,
@@ -19,7 +20,6 @@ from kwis.checks.local_map import local_mean_weight
 from kwis.checks.pareto import pareto_k
 from kwis.checks.propensity import propensity_report
 from kwis.checks.regions import Region, regions_of
-from kwis.checks.target import target_diagnostics
 from kwis.checks.training import TrainingCheck, training_check, training_checks
 from kwis.checks.verdict import combine, verdict
 from kwis.checks.weight import weight_diagnostics
@@ -43,6 +43,7 @@ __all__ = [
     "balance",
     "combine",
     "drift",
+    "drift_with_targets",
     "local_mean_weight",
     "pareto_k",
     "propensity_report",

@@ -7,7 +7,9 @@ average over its history, and that tomorrow may be different.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,9 +17,11 @@ from scipy.stats import f as f_distribution
 
 from kwis._validation import read_only
 from kwis.checks.features import features_of
-from kwis.checks.findings import Drift, Period
+from kwis.checks.findings import Drift, Period, TargetPeriod
 from kwis.checks.regions import Mask, is_date, show_range, time_column
 from kwis.data.log import LoggedBandit
+from kwis.estimators.wis import WIS
+from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
 
@@ -58,6 +62,31 @@ def drift(log: LoggedBandit, reward: int = 0) -> Drift | None:
         context_p_value=_smallest(contexts),
         findings=tuple(_findings(split, outcome, shares, contexts, level)),
     )
+
+
+def drift_with_targets(
+    found: Drift | None, log: LoggedBandit, samples: Mapping[str, WeightedSample]
+) -> Drift | None:
+    """The same with the value of every target in every period; ``samples`` weigh the rows of ``log``."""
+    split = _by_logger(log) or _by_time(log)
+    if found is None or split is None:
+        return found
+    parts = [(label, np.flatnonzero(split.codes == j)) for j, label in enumerate(split.labels)]
+    return replace(
+        found,
+        targets={
+            name: tuple(_target_period(sample, label, rows) for label, rows in parts)
+            for name, sample in samples.items()
+        },
+    )
+
+
+def _target_period(sample: WeightedSample, label: str, rows: Ints) -> TargetPeriod:
+    part = sample.take(rows)
+    if not part.weight.any():
+        return TargetPeriod(label=label, n=rows.size, value=math.nan, std_error=math.nan)
+    estimate = WIS().estimate(part)
+    return TargetPeriod(label=label, n=rows.size, value=estimate.value, std_error=estimate.std_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

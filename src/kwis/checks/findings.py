@@ -30,6 +30,8 @@ class InfluentialRow:
         Its part of the sum of all weights.
     effect
         By how much it moves WIS, to first order: without it the estimate would be lower by that.
+    action, id
+        The action logged, and what the row is called in the source, where a column says it.
     """
 
     row: int
@@ -37,6 +39,8 @@ class InfluentialRow:
     reward: float
     share: float
     effect: float
+    action: str = ""
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,7 +138,7 @@ class MeanTest:
                 f"power {self.mean:.2f}"
             ),
         }[self.kind]
-        return f"{self.region}: {what}, 95 % {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
+        return f"{self.region}: {what}, 95% {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -281,6 +285,16 @@ class Period:
     actions: Floats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPeriod:
+    """Value of a target within a stretch of time, or under one logger; ``nan`` where it has no weight."""
+
+    label: str
+    n: int
+    value: float
+    std_error: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drift:
     """Change over time, or between loggers.
@@ -298,6 +312,8 @@ class Drift:
         where it cannot be told.
     findings
         What changed, in words; corrected for the number of tests, with 1 % of false alarms.
+    targets
+        From target to its value in every period, by WIS on the rows of the period.
     """
 
     by: Literal["time", "logger"]
@@ -308,6 +324,7 @@ class Drift:
     action_p_value: float
     context_p_value: float
     findings: tuple[str, ...]
+    targets: Mapping[str, tuple[TargetPeriod, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -42,7 +42,7 @@ from kwis.checks.verdict import propensity_verdict
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
-from kwis.models.propensity.check import check_propensities
+from kwis.models.propensity.check import propensity_signs
 from kwis.models.propensity.estimate import EstimatedPropensity
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
@@ -83,7 +83,7 @@ def propensity_report(
         )
     log = with_copies_grouped(log)
     names = [target.name for target in targets]
-    signs = check_propensities(log, estimated, level=0.0)  # its own test of fit is part of the family here
+    signs = propensity_signs(log, estimated, level=0.0)  # its own test of fit is part of the family here
     log, targets, some = _manageable(log, targets)
     null = null_of(log)
     level = check.level(level)

@@ -30,6 +30,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from kwis.checks.findings import UNIFORM, MeanTest, PropensityReport, WeightDiagnostics
+from kwis.checks.locate import REST
+from kwis.checks.regions import EVERYWHERE
 from kwis.models.propensity.check import PropensityCheck
 from kwis.models.propensity.support import Support
 from kwis.results import Verdict
@@ -92,15 +94,18 @@ def propensity_verdict(
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
-        fault, hint = "propensities are wrong", ""
+        fault = "our estimate of the propensities does not fit" if estimated else "propensities are wrong"
+        hint = ""
         if test.subject == UNIFORM and test.mean < 1 and asks:
             hint = "; or some actions are not available in some rows: name them with --candidates"
         if test.kind == "weight" and test.subject in targets:
             fault = (
-                f"the weights of {test.subject} do not average 1: its probabilities or the propensities are "
-                f"wrong"
+                f"the weights of {test.subject} do not average 1: its probabilities or "
+                f"{'our estimate of the propensities is' if estimated else 'the propensities are'} wrong"
             )
-        reasons.append((_above(misplaced, MISPLACED), f"{fault}; {test.words}{hint}"))
+        somewhere = test.region != EVERYWHERE and not test.region.startswith(REST)
+        place = " where" if estimated and somewhere else ";"
+        reasons.append((_above(misplaced, MISPLACED), f"{fault}{place} {test.words}{hint}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if untested is not None and not estimated:

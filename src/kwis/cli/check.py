@@ -9,7 +9,8 @@ from kwis.cli import gate as gates
 from kwis.cli import options as opt
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.progress import progress
-from kwis.cli.reading import LogOptions, targets_of
+from kwis.cli.reading import LogOptions, takes_log
+from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
@@ -25,25 +26,10 @@ EXAMPLES = (
 )
 
 
+@takes_log(leave_out=("estimate_propensity",))
 def check(
-    log: opt.Log,
+    named: LogOptions,
     target: opt.MaybeTarget = None,
-    action: opt.Action = None,
-    reward: opt.Reward = None,
-    propensity: opt.Propensity = None,
-    propensity_source: opt.PropensityFrom = None,
-    context: opt.Context = None,
-    categorical: opt.Categorical = None,
-    missing: opt.Missing = None,
-    actions: opt.Actions = None,
-    candidates: opt.Candidates = None,
-    row_weight: opt.RowWeight = None,
-    group: opt.Group = None,
-    logger: opt.Logger = None,
-    position: opt.Position = None,
-    position_in: opt.PositionIn = None,
-    query: opt.Query = None,
-    format: opt.Format = None,  # noqa: A002 - the name of the option
     limit: TimeLimit = None,
     json: opt.Json = False,
     require: gates.Require = None,
@@ -53,30 +39,11 @@ def check(
     Right propensities are called wrong with a probability of 5 %, over all tests together.
     """
     with clear_errors(), time_limit(limit):
-        named = LogOptions(
-            source=log,
-            action=action,
-            reward=reward,
-            propensity=propensity,
-            propensity_source=propensity_source,
-            context=context,
-            categorical=categorical,
-            missing=missing,
-            actions=actions,
-            candidates=candidates,
-            row_weight=row_weight,
-            group=group,
-            logger=logger,
-            position=position,
-            position_in=position_in,
-            query=query,
-            format=format,
-        )
         found, answer = _work(named, target or [])
         if json:
             print_answer(_json(answer))
         else:
-            _show(found, answer, log)
+            _show(found, answer, named.source)
         verdicts = [("verdict on the propensities", answer.verdict.level)]
         gates.fail_on(gates.verdict_failures(verdicts, gates.required(require, gated=False)))
 
@@ -88,7 +55,7 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
         from kwis.evaluation.scope import source_doubt
         from kwis.policy.target import resolve_targets
 
-        log = named.read()
+        log = named.read(rewards=False)
         if log.propensity is None:
             raise InputError(
                 "`propensity` must name a column to be checked, as the log has none called propensity or "

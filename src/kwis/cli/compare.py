@@ -11,7 +11,7 @@ from kwis.cli import options as opt
 from kwis.cli.evaluate import Stage
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
-from kwis.cli.reading import LogOptions
+from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.terminal import clear_errors, console, print_answer
 from kwis.errors import InputError
 
@@ -41,29 +41,19 @@ RequireBest = Annotated[
 ]
 
 
+@takes_log()
 def compare(
-    log: opt.Log,
+    named: LogOptions,
     target: opt.Target,
-    action: opt.Action = None,
-    reward: opt.Reward = None,
-    propensity: opt.Propensity = None,
-    propensity_source: opt.PropensityFrom = None,
-    estimate_propensity: opt.NoPropensity = False,
-    context: opt.Context = None,
-    categorical: opt.Categorical = None,
-    missing: opt.Missing = None,
-    actions: opt.Actions = None,
-    candidates: opt.Candidates = None,
-    row_weight: opt.RowWeight = None,
-    group: opt.Group = None,
-    logger: opt.Logger = None,
-    position: opt.Position = None,
-    position_in: opt.PositionIn = None,
-    query: opt.Query = None,
-    format: opt.Format = None,  # noqa: A002 - the name of the option
     estimator: opt.Estimator = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
+    interval: opt.Interval = None,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
     report: opt.Report = None,
@@ -74,29 +64,19 @@ def compare(
 ) -> None:
     """Rank policies, the logging policy among them, by differences on the same rows."""
     with clear_errors(), time_limit(limit):
-        named = LogOptions(
-            source=log,
-            action=action,
-            reward=reward,
-            propensity=propensity,
-            propensity_source=propensity_source,
-            estimate_propensity=estimate_propensity,
-            context=context,
-            categorical=categorical,
-            missing=missing,
-            actions=actions,
-            candidates=candidates,
-            row_weight=row_weight,
-            group=group,
-            logger=logger,
-            position=position,
-            position_in=position_in,
-            query=query,
-            format=format,
-        )
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        _, answer = Stage(estimator=estimator, repair=repair, level=level, seed=seed).work(named, target)
+        wording = opt.Wording(
+            unit=unit,
+            per=per,
+            reward_label=reward_label,
+            minimise=minimise,
+            lower_is_better=lower_is_better,
+        )
+        stage = Stage(
+            estimator=estimator, interval=interval, repair=repair, level=level, seed=seed, wording=wording
+        )
+        _, answer = stage.work(named, target)
         if require_best is not None and require_best not in answer.targets:
             raise InputError(
                 f"`require-best` must be one of {', '.join(answer.targets)}, got {require_best!r}"
@@ -111,8 +91,10 @@ def compare(
 
 def _show(answer: Evaluation) -> None:
     from kwis.cli import show
+    from kwis.result.presentation import shown
 
     out = console()
+    answer = shown(answer)
     for ranking in answer.rankings:
         show.show_ranking(out, ranking, answer.settings.level)
         show.show_differences(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
@@ -12,7 +12,8 @@ from kwis.cli.estimators import estimators_of
 from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
-from kwis.cli.reading import LogOptions, targets_of
+from kwis.cli.reading import LogOptions, takes_log
+from kwis.cli.targets import targets_of, try_names
 from kwis.cli.terminal import clear_errors
 
 if TYPE_CHECKING:
@@ -29,31 +30,21 @@ EXAMPLES = (
 )
 
 
+@takes_log()
 def evaluate(
-    log: opt.Log,
+    named: LogOptions,
     target: opt.Target,
-    action: opt.Action = None,
-    reward: opt.Reward = None,
-    propensity: opt.Propensity = None,
-    propensity_source: opt.PropensityFrom = None,
-    estimate_propensity: opt.NoPropensity = False,
-    context: opt.Context = None,
-    categorical: opt.Categorical = None,
-    missing: opt.Missing = None,
-    actions: opt.Actions = None,
-    candidates: opt.Candidates = None,
-    row_weight: opt.RowWeight = None,
-    group: opt.Group = None,
-    time: opt.Time = None,
-    logger: opt.Logger = None,
-    position: opt.Position = None,
-    position_in: opt.PositionIn = None,
-    query: opt.Query = None,
-    format: opt.Format = None,  # noqa: A002 - the name of the option
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
+    interval: opt.Interval = None,
     level: opt.Level = 0.95,
+    unit: opt.Unit = None,
+    per: opt.Per = 1,
+    reward_label: opt.RewardLabel = None,
+    minimise: opt.Minimise = False,
+    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,  # noqa: ARG001 - every log is read the same way now
     scheduler: dask.Scheduler = None,
@@ -66,9 +57,11 @@ def evaluate(
     json: opt.Json = False,
     json_file: opt.JsonFile = None,
     table: opt.Table = True,
+    all_estimators: opt.AllEstimators = False,
     segments: opt.Segments = opt.MOST_SEGMENTS,
     fail_below: gates.FailBelow = None,
-    using: gates.UsingOption = gates.Using.LOW,
+    fail_above: gates.FailAbove = None,
+    using: gates.UsingOption = None,
     of: gates.OfOption = gates.Of.POLICY,
     require: gates.Require = None,
 ) -> None:
@@ -78,40 +71,42 @@ def evaluate(
     propensity need not be named.
     """
     with clear_errors(), time_limit(limit):
-        named = LogOptions(
-            source=log,
-            action=action,
-            reward=reward,
-            propensity=propensity,
-            propensity_source=propensity_source,
-            estimate_propensity=estimate_propensity,
-            context=context,
-            categorical=categorical,
-            missing=missing,
-            actions=actions,
-            candidates=candidates,
-            row_weight=row_weight,
-            group=group,
-            time=time,
-            logger=logger,
-            position=position,
-            position_in=position_in,
-            query=query,
-            format=format,
-        )
-        gate = gates.Gate(below=fail_below, using=using, of=of, require=require)
+        gate = gates.Gate(below=fail_below, above=fail_above, using=using, of=of, require=require)
         gate.check()
-        output = Output.of(report=report, json=json, json_file=json_file, table=table, segments=segments)
+        output = Output.of(
+            report=report,
+            json=json,
+            json_file=json_file,
+            table=table,
+            segments=segments,
+            every=all_estimators,
+        )
         output.check(named.files())
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
         with cluster.client() as client:
+            wording = opt.Wording(
+                unit=unit,
+                per=per,
+                reward_label=reward_label,
+                minimise=minimise,
+                lower_is_better=lower_is_better,
+            )
             stage = Stage(
-                by=by, estimator=estimator, repair=repair, level=level, seed=seed, exact=exact, client=client
+                by=by,
+                estimator=estimator,
+                interval=interval,
+                statistic=statistic,
+                repair=repair,
+                level=level,
+                seed=seed,
+                exact=exact,
+                client=client,
+                wording=wording,
             )
             found, answer = stage.work(named, target)
         with output.files_written(answer):
-            output.print(found, answer, log)
+            output.print(found, answer, named.source)
             gate.enforce(answer)
 
 
@@ -123,9 +118,12 @@ class Stage:
     repair: opt.RepairChoice
     level: float
     seed: int
+    interval: str | None = None
+    statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
+    wording: opt.Wording = field(default_factory=opt.Wording)
 
     def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""
@@ -133,20 +131,25 @@ class Stage:
 
         checked(self.level)
         with progress(f"reading {named.source}") as told:
-            from kwis.evaluation.run import evaluate as run
-
             found = named.opened(self.client, told)
             columns = found.table
+            targets, by = targets_of(target, columns), opt.listed(self.by, columns) or ()
+            try_names(found, targets, by)
+            from kwis.evaluation.run import evaluate as run
+
             answer = run(
                 found,
-                targets_of(target, columns),
+                targets,
                 estimators=estimators_of(opt.listed(self.estimator)),
-                by=opt.listed(self.by, columns) or (),
+                interval=self.interval,
+                by=by,
+                statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,
                 rng=self.seed,
                 exact=self.exact,
                 client=self.client,
                 progress=told,
+                **self.wording.arguments(columns),
             )
         return found, answer

@@ -57,10 +57,23 @@ FailBelow = Annotated[
         help="Fail if any target is below it in the first reward.",
     ),
 ]
-UsingOption = Annotated[
-    Using,
+FailAbove = Annotated[
+    float | None,
     typer.Option(
-        "--using", rich_help_panel=_PANEL, help="Which end of the recommended interval is compared."
+        "--fail-above",
+        metavar="NUMBER",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Fail if any target is above it in the first reward, for costs.",
+    ),
+]
+UsingOption = Annotated[
+    Using | None,
+    typer.Option(
+        "--using",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Which end of the recommended interval is compared. Default: the worse one.",
     ),
 ]
 OfOption = Annotated[
@@ -90,30 +103,33 @@ class Gate:
     """The conditions that were asked for."""
 
     below: float | None = None
-    using: Using = Using.LOW
+    above: float | None = None
+    using: Using | None = None
     of: Of = Of.POLICY
     require: Trust | None = None
 
     def check(self) -> None:
         """Refuse a limit that nothing can be compared with."""
-        if self.below is not None and self.below != self.below:
-            raise InputError("`fail-below` must be a number, got nan")
+        for name, limit in (("fail-below", self.below), ("fail-above", self.above)):
+            if limit is not None and limit != limit:
+                raise InputError(f"`{name}` must be a number, got nan")
 
     def enforce(self, evaluation: Evaluation) -> None:
         """Say which conditions fail, and end with exit code 1 if any does."""
         fail_on([*self._values(evaluation), *self._verdicts(evaluation)])
 
     def _values(self, evaluation: Evaluation) -> list[str]:
-        if self.below is None:
-            return []
         failures = []
         for target, found in evaluation.recommended.items():
             interval: Interval = found.change.claim if self.of is Of.CHANGE else found.row.interval
-            number = getattr(interval, self.using.value)
-            if not number >= self.below:  # so that what is no number fails too
+            for limit, worse, side in ((self.below, Using.LOW, "below"), (self.above, Using.HIGH, "above")):
+                using = self.using or worse
+                number = getattr(interval, using.value)
+                if limit is None or (number >= limit if side == "below" else number <= limit):
+                    continue  # what is no number fails
                 what = "change of" if self.of is Of.CHANGE else "value of"
-                end = "" if self.using is Using.VALUE else f"{self.using.value} end of the "
-                failures.append(f"{end}{what} {target} is {number:.6g}, below {self.below:g}")
+                end = "" if using is Using.VALUE else f"{using.value} end of the "
+                failures.append(f"{end}{what} {target} is {number:.6g}, {side} {limit:g}")
         return failures
 
     def _verdicts(self, evaluation: Evaluation) -> list[str]:
@@ -121,7 +137,9 @@ class Gate:
             (f"verdict on {target}", found.row.verdict.level)
             for target, found in evaluation.recommended.items()
         ]
-        return verdict_failures(verdicts, required(self.require, gated=self.below is not None))
+        return verdict_failures(
+            verdicts, required(self.require, gated=self.below is not None or self.above is not None)
+        )
 
 
 def fail_on(failures: Sequence[str]) -> None:

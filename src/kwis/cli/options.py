@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from kwis.errors import InputError
 
 MOST_SEGMENTS = 50
 """Segments shown of each split, unless another number is asked for."""
@@ -67,12 +70,23 @@ Target = Annotated[
     typer.Option(
         "--target",
         "-t",
-        metavar="[NAME=]COLUMN",
+        metavar="[NAME=]POLICY",
         show_default=False,
         help="A policy to evaluate: a column with its probability of the logged action, or with the action "
         "it takes, or the prefix of "
         "one column per action. Repeat for several. chosen:COLUMN, probability:COLUMN and "
-        "distribution:A,B,... settle what is meant.",
+        "distribution:A,B,... settle what is meant; always:ACTION and uniform need no column; FILE:COLUMN is "
+        "joined by --key.",
+    ),
+]
+OneTarget = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="[NAME=]COLUMN",
+        show_default=False,
+        help="The policy, in any form that kwis evaluate knows.",
     ),
 ]
 MaybeTarget = Annotated[
@@ -80,7 +94,7 @@ MaybeTarget = Annotated[
     typer.Option(
         "--target",
         "-t",
-        metavar="[NAME=]COLUMN",
+        metavar="[NAME=]POLICY",
         show_default=False,
         help="A policy whose weights are tested too. Repeat for several.",
     ),
@@ -91,8 +105,8 @@ Propensity = Annotated[
     str | None,
     _column(
         "--propensity",
-        "The logger's probability of the action taken, or the prefix of one column per action, or, with "
-        "--logger, of one per logger. Default: propensity.",
+        "The logger's probability of the action taken, or the prefix of one column per action or, with "
+        "--logger, per logger; or a number, 0.5, or one for each action, A=0.9,B=0.1. Default: propensity.",
     ),
 ]
 PropensityFrom = Annotated[
@@ -126,6 +140,12 @@ Missing = Annotated[
     list[str] | None,
     _columns("--missing", "Values that stand for a gap in the context, such as unknown or -999."),
 ]
+DropMissing = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing", rich_help_panel=_COLUMNS, help="Leave out rows without a reward, and say how many."
+    ),
+]
 Actions = Annotated[
     list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")
 ]
@@ -155,6 +175,7 @@ PositionIn = Annotated[
         help="Whether the position is part of the context or of the action. Default: context.",
     ),
 ]
+Key = Annotated[str | None, _column("--key", "Identifies a row; policies in other files are joined by it.")]
 Query = Annotated[
     str | None,
     typer.Option(
@@ -171,6 +192,10 @@ Format = Annotated[
         metavar="NAME",
         help="csv, parquet, json, dsjson, duckdb or sqlite, if the name does not tell.",
     ),
+]
+SkipBadLines = Annotated[
+    bool,
+    typer.Option("--skip-bad-lines", help="Leave out lines that are no JSON, and say how many."),
 ]
 By = Annotated[
     list[str] | None,
@@ -191,9 +216,19 @@ Estimator = Annotated[
         rich_help_panel=_WORK,
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
-        "doubly-robust, ..., "
+        "doubly-robust, empirical-likelihood, switch, doubly-robust-shrinkage, ..., "
         "ips, snips, dm, dr or sndr, or one of your own as package.module:object. Repeat or list several. "
         "Default: all that apply.",
+    ),
+]
+Statistic = Annotated[
+    str,
+    typer.Option(
+        "--statistic",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        help="What of the reward to estimate: mean, quantile:0.95, cvar:0.95 (mean of the highest 5 %), "
+        "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
 ]
 Repair = Annotated[
@@ -221,6 +256,16 @@ Exact = Annotated[
         help="Kernel-WIS from all pairs of rows, or from sampled neighbours. Default: by the number of rows.",
     ),
 ]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--interval",
+        metavar="NAME",
+        rich_help_panel=_WORK,
+        show_default=False,
+        help="student, bootstrap, influence, empirical-bernstein or logarithmic-smoothing. Default: student.",
+    ),
+]
 Level = Annotated[
     float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)
 ]
@@ -228,6 +273,48 @@ Seed = Annotated[
     int,
     typer.Option(
         "--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK
+    ),
+]
+Unit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unit",
+        metavar="[REWARD=]TEXT",
+        help="Unit of a reward, such as €.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Per = Annotated[
+    float,
+    typer.Option(
+        "--per", metavar="NUMBER", help="Show values over so many decisions.", rich_help_panel=_OUTPUT
+    ),
+]
+RewardLabel = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reward-label",
+        metavar="[REWARD=]TEXT",
+        help="What a reward is called in words and charts.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Minimise = Annotated[
+    bool,
+    typer.Option(
+        "--minimise", help="Less of every reward is better: costs, latencies.", rich_help_panel=_WORK
+    ),
+]
+LowerIsBetter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lower-is-better",
+        metavar="A,B,...",
+        help="Rewards of which less is better, where it does not hold for all.",
+        rich_help_panel=_WORK,
+        show_default=False,
     ),
 ]
 Report = Annotated[
@@ -265,8 +352,49 @@ Segments = Annotated[
     ),
 ]
 Table = Annotated[
-    bool, typer.Option("--table/--no-table", help="Show every estimator.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--table/--no-table", help="Show a table of estimates.", rich_help_panel=_OUTPUT)
 ]
+AllEstimators = Annotated[
+    bool,
+    typer.Option(
+        "--all-estimators",
+        help="Show every estimator in the table, not only the one to use and its runner-up.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How rewards are called and counted; texts as typed."""
+
+    unit: list[str] | None = None
+    per: float = 1
+    reward_label: list[str] | None = None
+    minimise: bool = False
+    lower_is_better: list[str] | None = None
+
+    def arguments(self, columns: Container[str]) -> dict[str, Any]:
+        """The same as arguments of :func:`kwis.evaluate`."""
+        lower = listed(self.lower_is_better, columns)
+        return {
+            "unit": _by_reward(self.unit, "unit"),
+            "per": self.per,
+            "reward_label": _by_reward(self.reward_label, "reward-label"),
+            "lower_is_better": self.minimise if lower is None else lower,
+        }
+
+
+def _by_reward(texts: list[str] | None, option: str) -> str | dict[str, str] | None:
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    pairs = [text.rpartition("=") for text in texts]
+    unnamed = next((text for name, _, text in pairs if not name), None)
+    if unnamed is not None:
+        raise InputError(f"`{option}` must be REWARD=TEXT where it is given more than once, got {unnamed!r}")
+    return {name: text for name, _, text in pairs}
 
 
 def listed(values: list[str] | None, known: Container[str] = ()) -> list[str] | None:

@@ -30,6 +30,7 @@ class Output:
     json_file: str | None = None
     table: bool = True
     segments: int = MOST_SEGMENTS
+    every: bool = False
 
     @classmethod
     def of(
@@ -40,12 +41,13 @@ class Output:
         json_file: str | None,
         table: bool = True,
         segments: int = MOST_SEGMENTS,
+        every: bool = False,
     ) -> Output:
         if report == STDOUT:
             raise InputError("`report` must name a file, got '-'; './-' is a file of that name")
         if json_file == STDOUT:
             json, json_file = True, None
-        return cls(report=report, json=json, json_file=json_file, table=table, segments=segments)
+        return cls(report=report, json=json, json_file=json_file, table=table, segments=segments, every=every)
 
     def check(self, inputs: Sequence[str] = ()) -> None:
         """Refuse files that cannot be written, or that are read, before the work is done."""
@@ -100,13 +102,14 @@ class Output:
             print_answer(answer.to_json())
             return
         from kwis.cli import show
+        from kwis.result.presentation import shown
 
         out = console()
         show.show_log(out, log, source)
         show.show_answer(out, answer)
         if self.table:
-            show.show_estimates(out, answer)
-        for segments in answer.segments:
+            show.show_estimates(out, answer, every=self.every)
+        for segments in shown(answer).segments:
             show.show_segments(out, segments, answer.settings.level, self.segments)
         if self.report is not None:
             out.print(f"\nReport: {self.report}", soft_wrap=True)

@@ -1,45 +1,56 @@
-"""From options to a log and its targets."""
+"""From options to a log."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import inspect
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from kwis.cli.options import PositionChoice, SourceChoice, listed
+from kwis.cli import options as opt
+from kwis.cli.options import listed
 from kwis.errors import InputError, KwisError
+
+_ROWS_AT_ONCE = 1_000_000
 
 if TYPE_CHECKING:
     from kwis.data.columns import Label
-    from kwis.data.log import LoggedBandit, PropensitySource
+    from kwis.data.log import LoggedBandit
+    from kwis.data.read.arguments import Reading
     from kwis.data.read.scan import ScannedLog
-    from kwis.data.read.source import Source
+    from kwis.data.read.source import PropensityColumns, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions:
-    """What the command line says about a log; lists are as typed, commas and all."""
+    """What the command line says about a log, as typed: every field is an option of every command that reads
+    one.
+    """
 
-    source: str
-    action: str | None = None
-    reward: list[str] | None = None
-    propensity: str | None = None
-    propensity_source: SourceChoice | None = None
-    estimate_propensity: bool = False
-    context: list[str] | None = None
-    categorical: list[str] | None = None
-    missing: list[str] | None = None
-    actions: list[str] | None = None
-    candidates: str | None = None
-    row_weight: str | None = None
-    group: str | None = None
-    time: str | None = None
-    logger: str | None = None
-    position: str | None = None
-    position_in: PositionChoice | None = None
-    query: str | None = None
-    format: str | None = None
+    source: opt.Log
+    action: opt.Action = None
+    reward: opt.Reward = None
+    propensity: opt.Propensity = None
+    propensity_source: opt.PropensityFrom = None
+    estimate_propensity: opt.NoPropensity = False
+    context: opt.Context = None
+    categorical: opt.Categorical = None
+    missing: opt.Missing = None
+    drop_missing: opt.DropMissing = False
+    actions: opt.Actions = None
+    candidates: opt.Candidates = None
+    row_weight: opt.RowWeight = None
+    group: opt.Group = None
+    time: opt.Time = None
+    logger: opt.Logger = None
+    position: opt.Position = None
+    position_in: opt.PositionIn = None
+    key: opt.Key = None
+    query: opt.Query = None
+    format: opt.Format = None
+    skip_bad_lines: opt.SkipBadLines = False
 
     def files(self) -> list[str]:
         """The files that will be read, as far as they are there; an empty name would stand for the working
@@ -61,79 +72,78 @@ class LogOptions:
                 raise InputError(f"LOG must have a name in UTF-8, got {path!r}; rename it")
         return found
 
-    def read(self) -> LoggedBandit:
-        """The log in memory."""
+    def read(self, *, rewards: bool = True) -> LoggedBandit:
+        """The log in memory; without ``rewards``, only those that were named."""
+        from kwis._call import call_of
         from kwis.data.read.assemble import assemble
-        from kwis.data.read.read_log import completed, read_source
+        from kwis.data.read.read_log import completed, read_log, read_source
         from kwis.data.read.source import Roles
 
         self.files()
         with _readable(self.source):
-            found = read_source(self.source, self.query, self.format)
-        table = found.table
-        roles = Roles(
-            action=self.action,
-            reward=listed(self.reward, table),
-            propensity=self._propensity(),
-            propensity_source=self._source(),
-            context=listed(self.context, table),
-            row_weight=self.row_weight,
-            group=self.group,
-            time=self.time,
-            logger=self.logger,
-            position=self.position,
-            position_in=None if self.position_in is None else self.position_in.value,
-            actions=self._actions(found),
-            candidates=self.candidates,
-            categorical=listed(self.categorical, table) or (),
-            missing=listed(self.missing) or (),
-        )
-        return assemble(found, completed(roles, found))
+            found = read_source(self.source, self._reading())
+        roles = Roles(**self._roles(found.table), actions=self._actions(found))
+        if not rewards and self.reward is None:
+            roles = replace(roles, reward=False)
+        call = call_of(read_log, {"source": self.source, **self._reading().given, **roles.given})
+        return replace(assemble(found, completed(roles, found)), call=call)
+
+    def _roles(self, names: Container[str]) -> dict[str, Any]:
+        """Roles of columns, but for the actions, as :class:`kwis.data.read.source.Roles` has them."""
+        return {
+            "action": self.action,
+            "reward": listed(self.reward, names),
+            "propensity": self._propensity(names),
+            "propensity_source": None if self.propensity_source is None else self.propensity_source.value,
+            "context": listed(self.context, names),
+            "row_weight": self.row_weight,
+            "group": self.group,
+            "time": self.time,
+            "logger": self.logger,
+            "position": self.position,
+            "position_in": None if self.position_in is None else self.position_in.value,
+            "candidates": self.candidates,
+            "key": self.key,
+            "categorical": listed(self.categorical, names) or (),
+            "missing": listed(self.missing) or (),
+            "drop_missing": self.drop_missing,
+        }
+
+    def _reading(self) -> Reading:
+        from kwis.data.read.arguments import Reading
+
+        return Reading(query=self.query, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
     def opened(self, client: Any, progress: Any) -> LoggedBandit:
         """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
-        scanned = self._scanned()
+        scanned = self._scanned(client)
         if scanned is None:
             return self.read()
         from kwis.data.read.collect import collected
 
         with _readable(self.source):
-            return collected(scanned, client=client, progress=progress)
+            return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
-    def _scanned(self) -> ScannedLog | None:
-        """Parquet files to be read in batches; None: the log is of another kind."""
-        self.files()
-        if self.query is not None or self.format not in (None, "parquet"):
+    def _scanned(self, client: Any) -> ScannedLog | None:
+        """Parquet files to be read in batches, many rows or by workers; None: DuckDB reads the log at once."""
+        if self.query is not None or not self._is_parquet(self.files()):
             return None
         from kwis.data.read.batches import ParquetFiles
         from kwis.data.read.scan import scan_log
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles):
+        if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
             return None
         names = source.types
-        return scan_log(
-            self.source,
-            action=self.action,
-            reward=listed(self.reward, names),
-            propensity=self._propensity(),
-            propensity_source=self._source(),
-            context=listed(self.context, names),
-            row_weight=self.row_weight,
-            group=self.group,
-            time=self.time,
-            logger=self.logger,
-            position=self.position,
-            position_in=None if self.position_in is None else self.position_in.value,
-            actions=_labels(listed(self.actions), names.get(self.action or "action")),
-            candidates=self.candidates,
-            categorical=listed(self.categorical, names) or (),
-            missing=listed(self.missing) or (),
-        )
+        actions = _labels(listed(self.actions), names.get(self.action or "action"))
+        return scan_log(self.source, **self._roles(names), actions=actions)
 
-    def _source(self) -> PropensitySource | None:
-        return None if self.propensity_source is None else self.propensity_source.value
+    def _is_parquet(self, files: list[str]) -> bool:
+        from kwis.data.read.files import format_of
+
+        said = self.format or {format_of(path) for path in files}
+        return said in ("parquet", {"parquet"})
 
     def _actions(self, found: Source) -> list[Label] | None:
         """The labels listed; numbers if the column of actions holds numbers."""
@@ -148,10 +158,55 @@ class LogOptions:
             ) from None
         return [int(number) if number.is_integer() else number for number in numbers]
 
-    def _propensity(self) -> str | Literal[False] | None:
-        if self.estimate_propensity and self.propensity is not None:
-            raise InputError(f"`estimate-propensity` must go without `propensity`, got {self.propensity!r}")
-        return False if self.estimate_propensity else self.propensity
+    def _propensity(self, names: Container[str]) -> PropensityColumns | None:
+        """A column or a prefix, a number, or a number for each action."""
+        text = self.propensity
+        if self.estimate_propensity and text is not None:
+            raise InputError(f"`estimate-propensity` must go without `propensity`, got {text!r}")
+        if self.estimate_propensity:
+            return False
+        if text is None or text in names:
+            return text
+        pairs = [entry.rpartition("=") for entry in text.split(",")]
+        try:
+            if all(equals for _, equals, _ in pairs):
+                shares: dict[Label, float] = {action.strip(): float(share) for action, _, share in pairs}
+                return shares
+            return float(text)
+        except ValueError:
+            return text
+
+
+def takes_log(*, leave_out: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every option of :class:`LogOptions`; it receives them as its first argument."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(LogOptions, include_extras=True)
+        entries = [entry for entry in fields(LogOptions) if entry.name not in leave_out]
+
+        @wraps(command)
+        def run(**options: Any) -> None:
+            said = {entry.name: options.pop(entry.name) for entry in entries}
+            command(LogOptions(**said), **options)
+
+        shown = [
+            inspect.Parameter(
+                entry.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if entry.default is MISSING else entry.default,
+                annotation=hints[entry.name],
+            )
+            for entry in entries
+        ]
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        own = [entry.replace(kind=inspect.Parameter.KEYWORD_ONLY) for entry in own]
+        marked: Any = run
+        marked.__signature__ = inspect.Signature([shown[0], *own[:1], *shown[1:], *own[1:]])
+        marked.__annotations__ = {}
+        del marked.__wrapped__
+        return run
+
+    return decorated
 
 
 @contextmanager
@@ -180,34 +235,3 @@ def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
     if labels is None or kind is None or not str(kind).startswith(("int", "uint", "float", "double")):
         return None if labels is None else [*labels]
     return [int(label) if float(label).is_integer() else float(label) for label in labels]
-
-
-def targets_of(texts: list[str], columns: Container[str]) -> Any:
-    """Targets as :func:`kwis.evaluate` takes them: a list, or a mapping where any has a name of its own."""
-    pairs = [(None, text) if text in columns else _target(text) for text in texts]
-    if all(name is None for name, _ in pairs):
-        return [target for _, target in pairs]
-    named: dict[str, Any] = {}
-    for (name, target), text in zip(pairs, texts, strict=True):
-        key = name or text.partition(":")[2] or text
-        if key in named:
-            raise InputError(f"`target` must have different names, got {key!r} twice")
-        named[key] = target
-    return named
-
-
-def _target(text: str) -> tuple[str | None, Any]:
-    from kwis.policy.discrete import chosen, distribution, probability
-
-    name, equals, rest = text.partition("=")
-    label, column = (name.strip(), rest.strip()) if equals else (None, text.strip())
-    if not column or label == "":
-        raise InputError(f"`target` must be COLUMN or NAME=COLUMN, got {text!r}")
-    kind, colon, what = column.partition(":")
-    if colon and kind == "chosen":
-        return label, chosen(what)
-    if colon and kind == "probability":
-        return label, probability(what)
-    if colon and kind == "distribution":
-        return label, distribution(listed([what]) or [])
-    return label, column

@@ -10,6 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kwis.result.brief import brief_rows, trustworthy
+from kwis.result.presentation import shown
 from kwis.result.records import LOGGING_POLICY
 from kwis.result.text_table import legend
 from kwis.result.words import answer_in_words, decimals, number, signed, span, trust_of, wrapped
@@ -48,10 +50,11 @@ def show_answer(console: Console, evaluation: Evaluation) -> None:
         console.print(text, soft_wrap=True)
 
 
-def show_estimates(console: Console, evaluation: Evaluation) -> None:
-    """Every policy by every estimator."""
+def show_estimates(console: Console, evaluation: Evaluation, *, every: bool = False) -> None:
+    """Recommended estimates, runners-up and the range of the trustworthy ones; or ``every`` estimate."""
+    evaluation = shown(evaluation)
     for reward in evaluation.rewards:
-        rows = [row for row in evaluation.rows if row.reward == reward]
+        rows = [row for row in (evaluation.rows if every else brief_rows(evaluation)) if row.reward == reward]
         changes = {
             (c.target, c.estimator): c
             for c in evaluation.changes
@@ -59,7 +62,8 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
         }
         digits = decimals(row.interval.width for row in rows if row.recommended)
         of_change = "of change, for all" if len(evaluation.targets) > 1 else "of change"
-        layout = _Layout.of(f"{reward}, by every estimator", evaluation.settings.level, of_change, console)
+        title = f"{reward}, by every estimator" if every else f"{reward}, what to use and what comes next"
+        layout = _Layout.of(title, evaluation.settings.level, of_change, console)
         previous = None
         for row in rows:
             if row.target != previous:
@@ -67,10 +71,17 @@ def show_estimates(console: Console, evaluation: Evaluation) -> None:
             change = changes.get((row.target, row.estimator))
             mark = "* " if row.recommended and change is not None else "  "
             layout.add(mark + row.estimator, row, change, None if change is None else change.claim, digits)
+            if not every and row.target != LOGGING_POLICY and row is _last_of(rows, row.target):
+                layout.range(trustworthy(evaluation, row.target, reward), digits)
             previous = row.target
         console.print("", layout.table)
     console.print(legend(evaluation), soft_wrap=True)
-    _points(console, _further_reasons(evaluation), "- ")
+    if every:
+        _points(console, _further_reasons(evaluation), "- ")
+
+
+def _last_of(rows: Sequence[Row], target: str) -> Row:
+    return [row for row in rows if row.target == target][-1]
 
 
 def show_segments(console: Console, every: Segments, level: float, most: int) -> None:
@@ -114,6 +125,13 @@ class _Layout:
     def heading(self, text: str) -> None:
         self.table.add_section()
         self.table.add_row(Text(text, style="bold"))
+
+    def range(self, rows: Sequence[Row], digits: int) -> None:
+        """Between which values the trustworthy estimates lie."""
+        values = [row.estimate.value for row in rows]
+        if len(values) > 1:
+            reach = f"{number(min(values), digits)} to {number(max(values), digits)}"
+            self.table.add_row(f"  all {len(values)} trustworthy", "", reach)
 
     def add(self, name: str, row: Row, change: Change | None, ends: Interval | None, digits: int) -> None:
         cells: list[str | Text] = [name, number(row.estimate.value, digits), span(row.interval, digits)]

@@ -16,6 +16,7 @@ code  meaning
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -160,19 +161,32 @@ class _Trimmed:
 def as_options(sentence: str) -> str:
     """What the library asks for in Python, as it is written in a shell."""
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
+    sentence = re.sub(r"pass (action|reward)='\.\.\.'", r"pass --\1", sentence)
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
-    sentence = re.sub(r"pass (missing|categorical)=\[(?:'([^']*)'|\"([^\"]*)\")\]", _as_option, sentence)
+    sentence = re.sub(r"\b(missing|categorical)=\[(?:'([^']*)'|\"([^\"]*)\")\]", _as_option, sentence)
+    sentence = re.sub(r"\bquery=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", _as_query, sentence)
+    sentence = re.sub(r"\bpropensity=\{([^}]*)\}", _as_shares, sentence)
     for python, shell in _IN_A_SHELL.items():
         sentence = sentence.replace(python, shell)
     return sentence
 
 
 def _as_option(found: re.Match[str]) -> str:
-    return f"pass --{found[1]} {shlex.quote(found[2] or found[3])}"
+    return f"--{found[1]} {shlex.quote(found[2] or found[3])}"
+
+
+def _as_query(found: re.Match[str]) -> str:
+    return f"--query {shlex.quote(ast.literal_eval(found[1]))}"
+
+
+def _as_shares(found: re.Match[str]) -> str:
+    shares = ast.literal_eval(f"{{{found[1]}}}")
+    return "--propensity " + ",".join(f"{action}={share:g}" for action, share in shares.items())
 
 
 _IN_A_SHELL = {
-    "cast it in a query, such as": "cast it in --query, such as",
+    "drop_missing=True": "--drop-missing",
+    "skip_bad_lines=True": "--skip-bad-lines",
     "kwis.distribution([...])": "--target distribution:a,b,c",
     "read_log(actions=[...])": "--actions a,b,c",
     "scan_log(actions=[...])": "--actions a,b,c",

@@ -121,7 +121,9 @@ def _unlikely(log: LoggedBandit, circumstances: Ints, whole: Ints, by_action: bo
     if alone.mean() < 1 - _MOST_DIFFERENT:
         return False
     first, second = order[again], order[again + 1]
-    chance = _shares(codes_of_rows(log.reward.T))[first] * (_action_chance(log)[first] if by_action else 1.0)
+    chance = _action_chance(log)[first] if by_action else np.ones(first.size)
+    if log.reward_names:
+        chance = chance * _shares(codes_of_rows(log.reward.T))[first]
     return _log_chance(int((whole[first] == whole[second]).sum()), chance) < math.log(_CHANCE)
 
 

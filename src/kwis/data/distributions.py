@@ -7,11 +7,14 @@ as given, not rescaled.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from kwis.data.columns import Array, Column, Label
+from kwis.data.remedy import refuse_text_for_numbers
 from kwis.data.table import Table
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints
@@ -29,7 +32,9 @@ def numbers_in(column: Column, name: str, role: str) -> Floats:
     if column.kind == "text":
         words = np.array([not _is_number(level) for level in column.levels] + [False])[column.values]
         row = int(np.argmax(words if words.any() else column.values >= 0))
-        raise InputError(f"{said} must hold numbers, got {column.at(row)!r} at row {row}")
+        refuse_text_for_numbers(
+            column, f"{said} must hold numbers, got {column.at(row)!r} at row {row}", name
+        )
     if column.kind == "date":
         raise InputError(f"{said} must hold numbers, got dates")
     values = column.values.astype(np.float64)
@@ -141,6 +146,28 @@ def _from_mapping(columns: Mapping[Label, str], actions: Sequence[Label], role: 
         if str(key) not in known:
             raise InputError(unknown_action(role, key))
     return tuple(columns[action] if action in columns else spelled[str(action)] for action in actions)
+
+
+def is_constant(given: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is from actions to probabilities, rather than to columns."""
+    return bool(given) and all(
+        isinstance(share, numbers.Real) and not isinstance(share, bool) for share in given.values()
+    )
+
+
+def constant_distribution(given: Mapping[Any, Any], actions: Sequence[Label], n: int, role: str) -> Floats:
+    """``(n, K)`` the same distribution in every row; actions that the mapping does not name have 0."""
+    by_spelling = {str(action): code for code, action in enumerate(actions)}
+    shares = np.zeros(len(actions))
+    for action, share in given.items():
+        if str(action) not in by_spelling:
+            raise InputError(unknown_action(role, action))
+        if not 0 <= share <= 1:
+            raise InputError(f"`{role}` must be in [0, 1], got {share:g} for {action!r}")
+        shares[by_spelling[str(action)]] = share
+    if abs(shares.sum() - 1) > TOLERANCE:
+        raise InputError(f"`{role}` must sum to 1 over the actions, got {shares.sum():g}")
+    return np.tile(shares, (n, 1))
 
 
 def unknown_action(role: str, action: object) -> str:

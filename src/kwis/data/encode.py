@@ -39,7 +39,7 @@ from kwis.data.scaling import standardise
 from kwis.data.table import Table
 from kwis.data.written import refuse_mixed
 from kwis.errors import InputError
-from kwis.runtime.arrays import kept
+from kwis.runtime.arrays import kept, room
 from kwis.runtime.process import warn
 from kwis.typing import Floats, Ints
 
@@ -111,6 +111,8 @@ class Encoding:
         Two levels make one column; otherwise each of the 20 most frequent levels makes one (fewer where there
         are so many categorical columns that over 600 would result) and rarer levels are all zeros.
         """
+        if not self.categorical:
+            return self.context
         share = max(1, min(_DUMMIES_PER_COLUMN, _DUMMIES // max(1, len(self.categorical))))
         parts = [
             _dummies(self.context[:, j], share) if feature.kind == "category" else self.context[:, [j]]
@@ -144,7 +146,7 @@ def encode(table: Table, names: Iterable[str], categorical: Iterable[str] = ()) 
             if _is_categorical(column, name in as_labels)
             else _numeric(name, column)
         )
-        pieces.extend(made)
+        pieces.extend((feature, kept(values)) for feature, values in made)
         if not made:
             (empty if column.missing.all() else constant).append(name)
     notes = []
@@ -159,7 +161,7 @@ def _assemble(pieces: list[tuple[Feature, Floats]], n: int, notes: tuple[str, ..
     if not pieces:
         pieces = [(Feature(name="(no context)", source="", kind="number"), np.zeros(n))]
         notes = (*notes, "no context is left, so all rows count as alike")
-    context = np.empty((n, len(pieces)))
+    context = room((n, len(pieces)))
     for j, (_, values) in enumerate(pieces):
         context[:, j] = values
     return Encoding(context=kept(context), features=tuple(feature for feature, _ in pieces), notes=notes)

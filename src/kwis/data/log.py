@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Literal
 
 import numpy as np
 
+from kwis._call import Call
 from kwis._text import visible
 from kwis.data.candidates import Mask, refuse_outside, set_sizes
 from kwis.data.columns import Array, Label
@@ -22,6 +24,9 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 COPIES, SHARED = "copies", "shared"
 """``group_origin`` of a log whose groups nobody declared."""
+
+_DESCRIBED = 20
+"""Actions listed by :meth:`LoggedBandit.describe`, the commonest."""
 
 PropensitySource = Literal["randomiser", "model"]
 PROPENSITY_SOURCES: tuple[PropensitySource, ...] = ("randomiser", "model")
@@ -79,10 +84,14 @@ class LoggedBandit:
         Labels of the items where the position is part of the action; None elsewhere.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
-    rows
-        Row numbers of the source, kept by :meth:`take`.
+    rows, source_rows
+        Row numbers of the source, kept by :meth:`take`, and how many rows the source has; None if not known.
+    key
+        Raw column that identifies a row, if somebody named one.
     files
         Paths and numbers of rows of the files that the log was read from, where it is known.
+    call
+        The call that read it, None where it was changed since.
     """
 
     action: Ints
@@ -105,6 +114,8 @@ class LoggedBandit:
     notes: tuple[str, ...] = ()
     context_columns: tuple[str, ...] = ()
     context_named: bool = True
+    source_rows: int | None = None
+    key: str | None = None
     logger_propensity: Floats | None = None
     available: Mask | None = None
     candidates: str | None = None
@@ -112,6 +123,7 @@ class LoggedBandit:
     position_names: tuple[Label, ...] = ()
     items: tuple[Label, ...] | None = None
     files: tuple[tuple[str, int], ...] = ()
+    call: Call | None = None
 
     def __len__(self) -> int:
         return int(self.action.shape[0])
@@ -183,6 +195,7 @@ class LoggedBandit:
             group=pick(self.group),
             time=pick(self.time),
             logger=pick(self.logger),
+            call=None,
             logger_propensity=pick(self.logger_propensity),
             available=pick(self.available),
             position=pick(self.position),
@@ -214,11 +227,36 @@ class LoggedBandit:
             behaviour=kept(distribution),
             propensity_origin=origin,
             notes=(*self.notes, note),
+            call=None,
         )
 
     def placed(self, sentence: str) -> str:
         """A sentence that names a row of the log, with the file that the row is in."""
         return in_files(sentence, self.files)
+
+    def describe(self) -> str:
+        """What the log holds: rewards, actions with their shares and propensities, context, and notes."""
+        mass = np.ones(len(self)) if self.row_weight is None else self.row_weight
+        counts = np.bincount(self.action, mass, minlength=self.n_actions)
+        means = [
+            np.bincount(self.action, mass * column, minlength=self.n_actions) for column in self.reward.T
+        ]
+        lines = [repr(self), "", "  action, share, mean rewards, propensities"]
+        for code in np.argsort(-counts, kind="stable")[:_DESCRIBED]:
+            rows = self.action == code
+            values = [f"{name} {total[code] / counts[code]:.4g}" if counts[code] else f"{name} -"
+                      for name, total in zip(self.reward_names, means, strict=True)]  # fmt: skip
+            chances = ""
+            if self.propensity is not None and rows.any():
+                chances = f", {self.propensity[rows].min():.3g} to {self.propensity[rows].max():.3g}"
+            share = counts[code] / counts.sum()
+            lines.append(f"  {self.action_names[code]}, {share:.1%}, {', '.join(values)}{chances}")
+        if self.n_actions > _DESCRIBED:
+            lines.append(f"  and {self.n_actions - _DESCRIBED:,} more actions")
+        return visible("\n".join(lines))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.describe())}</pre>"
 
     def __repr__(self) -> str:
         known = (
@@ -238,7 +276,7 @@ class LoggedBandit:
         rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]
         lines = [
             f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
-            f"  reward      {', '.join(rewards)}",
+            f"  reward      {', '.join(rewards) or 'none'}",
             f"  propensity  {'not logged' if self.propensity is None else known}",
             (
                 f"  context     "
@@ -250,6 +288,8 @@ class LoggedBandit:
         return visible("\n".join(lines))
 
     def _means(self) -> Floats:
+        if not self.reward_names:
+            return np.empty(0)
         with np.errstate(over="ignore"):
             return np.asarray(np.average(self.reward, axis=0, weights=self.row_weight), dtype=np.float64)
 

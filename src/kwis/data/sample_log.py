@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kwis import _validation as check
+from kwis._call import Call, call_of
 from kwis.data.columns import Array
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -126,11 +127,14 @@ class SampleLog:
         means over the population the contexts were drawn from, exact.
     wrong_where
         Column and value of the contexts whose propensities are wrong; None if all are right.
+    call
+        The call that made it; None if a generator was used up for it.
     """
 
     table: Mapping[str, Array]
     truth: Mapping[str, Mapping[str, float]]
     wrong_where: tuple[str, str] | None
+    call: Call | None = None
 
     def read(self, **arguments: Any) -> LoggedBandit:
         """The log as :func:`kwis.read_log` reads it, with every column in its role unless ``arguments`` say
@@ -138,7 +142,11 @@ class SampleLog:
         """
         from kwis.data.read.read_log import read_log
 
-        return read_log(self.table, **{**self.arguments, **arguments})
+        log = read_log(self.table, **{**self.arguments, **arguments})
+        if self.call is None or log.call is None:
+            return log
+        source = {"source": f"{self.call.code}.table"}
+        return replace(log, call=replace(log.call, arguments={**log.call.arguments, **source}, variables={}))
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -169,6 +177,7 @@ class SampleLog:
 
 def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False) -> SampleLog:
     """Generate the sample log: ``n`` decisions in the order of their time, about three per user."""
+    call = call_of(sample_log, locals())
     count = check.whole(n, "n", 1)
     draw = check.generator(rng)
     users = _contexts_of_users(max(1, count // 3), draw)
@@ -200,7 +209,10 @@ def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False
         table[name] = whole[rows, action]
         table.update({f"{name}_{label}": whole[:, j] for j, label in enumerate(ACTIONS)})
     return SampleLog(
-        table=table, truth=_truth(), wrong_where=None if right_propensities else ("country", "BR")
+        table=table,
+        truth=_truth(),
+        wrong_where=None if right_propensities else ("country", "BR"),
+        call=None if isinstance(rng, np.random.Generator) else call,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kwis.data.columns import EXACT, Array, Column, column_of, dated, joined, object_array
+from kwis.data.likely import absence
 from kwis.data.lists import ListColumn, block_as_lists, list_column, lists_joined
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
@@ -86,10 +86,7 @@ class Table:
             )
         if name in self.blocks:
             return f"`{role}` must name one column, and `{name}` holds {len(self.blocks[name])}"
-        close = difflib.get_close_matches(name, [*self.columns, *self.blocks], n=1, cutoff=0.5)
-        some = ", ".join(list(self.columns)[:8]) + (", ..." if len(self.columns) > 8 else "")
-        hint = f"did you mean {close[0]!r}?" if close else f"the columns are {some}"
-        return f"`{role}` must name a column of the log, got {name!r}; {hint}"
+        return absence(self.columns, name, role, tuple(self.blocks))
 
 
 def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:

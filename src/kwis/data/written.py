@@ -15,13 +15,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from kwis.data.columns import ISO_DATE, Array, Column, column_of_items, dated
-from kwis.errors import InputError
+from kwis.data.remedy import (
+    GAPS,
+    SpellingError,
+    date_expression,
+    number_expression,
+    refuse_text_for_dates,
+    written_dates,
+)
 
 NEARLY_ALL = 0.9
 MOST = 0.5
 FEW_LABELS = 20
-GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
-"""Words for a gap in a column of numbers."""
 _PLAIN = re.compile(r"\s*[+-]?(?!0\d)(\d{1,18}|\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 _DRESSED = re.compile(r"\s*[+-]?\s*[$€£¥₹]?\s*[+-]?\d[\d.,'\u00a0\u202f ]*\s*([$€£¥₹%]|USD|EUR|GBP)?\s*")
 _LABEL = re.compile(r"\s*([+-]?0\d+|[+-]?\d{19,})\s*")
@@ -31,6 +36,7 @@ def refuse_mixed(name: str, column: Column) -> None:
     """Refuse a context column of text that was meant as numbers or dates."""
     if column.kind != "text" or not column.levels:
         return
+    _refuse_other_dates(name, column)
     rows = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
     gaps = np.array([level in GAPS for level in column.levels])
     for word, fitting in (("numbers", _numbers(column.levels)), ("dates", _matches(ISO_DATE, column.levels))):
@@ -40,14 +46,15 @@ def refuse_mixed(name: str, column: Column) -> None:
             continue
         odd = ~plain & ~gaps if (~plain & ~gaps).any() else ~plain
         if odd.any() and not (word == "numbers" and _is_yes_no(column.levels, plain)):
-            raise InputError(_sentence(name, word if plain.any() else "plain numbers", column, odd))
+            _refuse(name, word if plain.any() else "plain numbers", column, odd, fitting)
         if word == "numbers" and fitting.sum() > FEW_LABELS:
             row = int(np.argmin(column.missing))
-            raise InputError(
+            raise SpellingError(
                 f"`{name}` (context) must hold numbers as numbers or labels as labels, got "
-                f"{column.at(row)!r} as text at row {row}; "
-                f"cast it in a query, such as CAST({name} AS DOUBLE), or pass categorical={[name]!r} if "
-                f"these are labels"
+                f"{column.at(row)!r} as text at row {row}",
+                name,
+                number_expression(name, column.levels, [level for level in column.levels if level in GAPS]),
+                [_labels(name)],
             )
 
 
@@ -71,18 +78,32 @@ def _is_yes_no(levels: Sequence[str], plain: Array) -> bool:
     } <= {0.0, 1.0}
 
 
-def _sentence(name: str, word: str, column: Column, odd: Array) -> str:
+def _refuse_other_dates(name: str, column: Column) -> None:
+    if written_dates(column.levels) is not None:
+        row = int(np.argmin(column.missing))
+        sentence = (
+            f"`{name}` (context) must hold dates such as 2026-03-15, got {column.at(row)!r} at row {row}"
+        )
+        refuse_text_for_dates(column, sentence, name, [_labels(name)])
+
+
+def _labels(name: str) -> str:
+    return f"categorical={[name]!r} if these are labels"
+
+
+def _refuse(name: str, word: str, column: Column, odd: Array, fitting: Array) -> None:
     strange = odd[column.values] & (column.values >= 0)
     row, more = int(np.argmax(strange)), int(strange.sum()) - 1
     value = column.at(row)
     others = f" and {more:,} more like it" if more else ""
-    kind = "DATE" if word == "dates" else "DOUBLE"
-    cast = f"CAST(replace({name}, ',', '.') AS DOUBLE)" if "," in value else f"TRY_CAST({name} AS {kind})"
     nearly = "" if word == "plain numbers" else ", as it does in nearly all"
-    gap = "" if _DRESSED.fullmatch(value) else f"pass missing={[value]!r} if it stands for a gap, "
-    return (
-        f"`{name}` (context) must hold {word} in every row{nearly}, got {value!r} at row {row}{others}; "
-        f"{gap}cast it in a query, such as {cast}, or pass categorical={[name]!r} if these are labels"
+    words = [level for level, fits in zip(column.levels, fitting, strict=True) if not fits]
+    gap = [] if _DRESSED.fullmatch(value) else [f"missing={[value]!r} if it stands for a gap"]
+    raise SpellingError(
+        f"`{name}` (context) must hold {word} in every row{nearly}, got {value!r} at row {row}{others}",
+        name,
+        date_expression(name, words) if word == "dates" else number_expression(name, column.levels, words),
+        [*gap, _labels(name)],
     )
 
 

@@ -104,9 +104,14 @@ class Difference:
             return self
         return replace(self, first=self.first.held(sample.a), second=self.second.held(sample.b))
 
-    def without_bandwidth(self) -> Difference | None:
-        """The same with one normaliser for all rows, if one of the two has local ones."""
-        first, second = traits.without_bandwidth(self.first), traits.without_bandwidth(self.second)
+    @property
+    def shrinks(self) -> bool:
+        """Whether one of the two is biased on purpose."""
+        return traits.shrinks(self.first) or traits.shrinks(self.second)
+
+    def bias_reference(self) -> Difference | None:
+        """The same without what may bias either of the two."""
+        first, second = traits.bias_reference(self.first), traits.bias_reference(self.second)
         return (
             None
             if first is None and second is None

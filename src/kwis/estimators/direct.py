@@ -11,7 +11,7 @@ import numpy as np
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
 from kwis.estimators.traits import Circumstances, careful
-from kwis.models.reward.sample import with_predictions
+from kwis.models.reward.predicted import with_predictions
 from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats

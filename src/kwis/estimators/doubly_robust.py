@@ -12,7 +12,7 @@ from kwis.estimators.direct import DirectMethod
 from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
-from kwis.models.reward.sample import with_predictions
+from kwis.models.reward.predicted import with_predictions
 from kwis.results import Estimate, Verdict
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -58,7 +58,9 @@ class DoublyRobust:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names of it in the field."""
-        return ("dr",) if self.weighting == _PLAIN else ("sndr",) if self.weighting == WIS() else ()
+        if self.weighting == _PLAIN:
+            return ("dr",)
+        return ("sndr",) if self.weighting == WIS() else traits.doubly_robust_aliases(self.weighting)
 
     @property
     def sentence(self) -> str:
@@ -86,13 +88,18 @@ class DoublyRobust:
         return traits.family(self.weighting)
 
     def caveats(self, circumstances: traits.Circumstances) -> Iterable[Verdict]:
-        """The plain form does not divide by the mean weight."""
-        return circumstances.undivided() if self.weighting == _PLAIN else ()
+        """Those of its weighting."""
+        return traits.caveats(self.weighting, circumstances)
 
-    def without_bandwidth(self) -> Self | None:
-        """The same with one normaliser for all rows, if it has local ones."""
-        weighting = traits.without_bandwidth(self.weighting)
+    def bias_reference(self) -> Self | None:
+        """The same with the weighting that its own is compared with, if there is one."""
+        weighting = traits.bias_reference(self.weighting)
         return None if weighting is None else replace(self, weighting=weighting)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether its weighting is biased on purpose."""
+        return traits.shrinks(self.weighting)
 
     def with_exact(self, exact: bool | None) -> Self:
         """The same with the kernel sums of its weighting from all pairs, or not."""

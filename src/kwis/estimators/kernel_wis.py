@@ -124,7 +124,7 @@ class KernelWIS:
                 f"divides by that"
             )
 
-    def without_bandwidth(self) -> WIS | None:
+    def bias_reference(self) -> WIS | None:
         """WIS for the normalised form, which it is at an infinite bandwidth."""
         return WIS() if self.normalised else None
 

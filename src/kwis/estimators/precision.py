@@ -15,6 +15,8 @@ TOLERANCE = 0.015
 """Of the standard error: the error of an approximation that needs no more neighbours."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
+LONGEST = 50_000_000_000
+"""Pairs that are never exceeded, a few minutes' worth: only logs of over two million rows have more."""
 _FEWEST, _PER_ROOT = (
     1_000,
     5,
@@ -26,12 +28,16 @@ _CHEAPER_WHOLE = 0.5  # of the rows, as neighbours: from here on all pairs, each
 
 def usual_size(n: int) -> int:
     """Neighbours that are always allowed."""
-    return _at_most_all(_USUAL * max(_FEWEST, _PER_ROOT * math.sqrt(n)), n)
+    return _at_most_all(min(_USUAL * _first_size(n), max(_FEWEST, LONGEST / n)), n)
+
+
+def _first_size(n: int) -> float:
+    return min(max(_FEWEST, _PER_ROOT * math.sqrt(n)), max(_FEWEST, LONGEST / n))
 
 
 def precise_enough(attempt: Callable[[int], list[Estimate]], n: int) -> list[Estimate]:
     """What ``attempt(size)`` finds with as many neighbours as it needs, or as ``MOST_PAIRS`` allows."""
-    size = _at_most_all(max(_FEWEST, _PER_ROOT * math.sqrt(n)), n)
+    size = _at_most_all(_first_size(n), n)
     found = attempt(size)
     error = relative_error(found)
     if size == n or error <= TOLERANCE:

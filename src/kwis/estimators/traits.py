@@ -4,6 +4,7 @@ An estimator needs ``name`` and ``estimate(sample)``. Every function here reads 
 same name:
 
 - ``aliases``: other names of it in the field, by which it can be asked for;
+- ``doubly_robust_aliases``: the same of the doubly robust estimator that weights residuals so;
 - ``sentence``: what it is, for the glossary of the report;
 - ``caveats(circumstances)``: verdicts that speak against its estimate;
 - ``settings``: what tells it apart from another estimator of the same name (by default the fields of a
@@ -18,7 +19,9 @@ same name:
   predictions;
 - ``family``: equal for estimators that apply the same weights and can be worked out together
   (:mod:`kwis.estimators.together`);
-- ``without_bandwidth()``: the same with one normaliser for all rows;
+- ``bias_reference()``: the same without what may bias it (local normalisers, shrunken weights), which the
+  interval compares it with;
+- ``shrinks``: biased on purpose, by as much as chance hides; its interval allows for that much;
 - ``with_exact(exact)``: the same with kernel sums from all pairs or from sampled neighbours, where it does
   not say it itself.
 """
@@ -69,6 +72,10 @@ def aliases(estimator: Any) -> tuple[str, ...]:
     return tuple(getattr(estimator, "aliases", ()))
 
 
+def doubly_robust_aliases(estimator: Any) -> tuple[str, ...]:
+    return tuple(getattr(estimator, "doubly_robust_aliases", ()))
+
+
 def sentence(estimator: Any) -> str:
     return str(getattr(estimator, "sentence", ""))
 
@@ -115,8 +122,12 @@ def family(estimator: Any) -> Any:
     return getattr(estimator, "family", None)
 
 
-def without_bandwidth(estimator: Any) -> Any:
-    return _called(estimator, "without_bandwidth")
+def bias_reference(estimator: Any) -> Any:
+    return _called(estimator, "bias_reference")
+
+
+def shrinks(estimator: Any) -> bool:
+    return bool(getattr(estimator, "shrinks", False))
 
 
 def with_exact(estimator: Any, exact: bool | None) -> Any:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
+from typing import Any
 
+import numpy as np
+
+from kwis._call import call_of
 from kwis.checks import Drift
+from kwis.checks.regions import is_date, show_range
+from kwis.data.log import LoggedBandit
 from kwis.estimators import traits
 from kwis.evaluation.claims import family_note
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
 from kwis.evaluation.roster import Roster
+from kwis.evaluation.sketch import sketch_of
 from kwis.models.reward import PredictedRewards
+from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path, Settings
+from kwis.result.reproduce import reproduction
 
 FEW_ROWS = 30
 
@@ -114,4 +124,27 @@ def settings_of(
         context=log.context_columns,
         repair=ready.repair,
         propensity_source=log.propensity_source,
+        presentation=intervals.presentation,
+        decisions=float(log.n if log.row_weight is None else log.row_weight.sum()),
+        period=_period(log),
+        sketch=sketch_of(log),
     )
+
+
+def _period(log: LoggedBandit) -> str | None:
+    """From when to when decisions were taken, where the log has dates."""
+    if log.time is None or not is_date(log) or np.isnan(log.time).all():
+        return None
+    first, last = show_range(float(np.nanmin(log.time)), float(np.nanmax(log.time)), True)
+    return first if first == last else f"{first} to {last}"
+
+
+def with_call(answer: Evaluation, function: Callable[..., Any], given: Mapping[str, Any]) -> Evaluation:
+    """The answer with the calls that make it again; ``given`` are the arguments of ``function``."""
+    settings, log = answer.settings, given["log"]
+    read = hasattr(log, "call")
+    question = call_of(function, {**given, "rng": settings.seed, **({"log": "log"} if read else {})})
+    if read:
+        question = replace(question, arguments={**question.arguments, "log": "log"})
+    call = reproduction(log.call if read else None, question, settings.version, settings.n)
+    return replace(answer, settings=replace(settings, call=call))

@@ -36,6 +36,9 @@ all of a target and a reward             with care                the rewards th
                                                                   other rows were used
 everything                               with care                propensities come from a model, as
                                                                   somebody said
+..                                       with care                no context was named, or a column looks
+                                                                  like an outcome
+                                                                  (:mod:`kwis.evaluation.known_before`)
 ..                                       with care                rows are copies of others
                                                                   (:mod:`kwis.data.copies`)
 =======================================  =======================  ==========================================
@@ -55,6 +58,7 @@ from kwis.data.log import COPIES, LoggedBandit
 from kwis.estimators import traits
 from kwis.estimators.state_wis import state_codes
 from kwis.estimators.traits import Circumstances, careful
+from kwis.evaluation.known_before import revealing_columns, unnamed_context
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.scope import source_doubt
 from kwis.evaluation.sharing import shared_draws
@@ -139,6 +143,8 @@ def about_rewards(
         name: (
             *copies,
             *source_doubt(log),
+            *unnamed_context(log),
+            *revealing_columns(log, j),
             *shared_draws(log, j),
             *same(log.reward[:, j]),
             *_leaks(explained.get(name, 0.0)),

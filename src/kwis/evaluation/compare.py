@@ -72,6 +72,7 @@ def change(
         std_error=error_between(a, b),
         p_value=intervals.p_value_between(a, b, interval),
         recommended=all(_recommended(one, picks) for one in (a, b)),
+        lower_is_better=a.reward in intervals.presentation.lower_is_better,
     )
 
 
@@ -103,16 +104,18 @@ def _ranking(
     policies: Sequence[Measured], rows: Mapping[str, Row], picks: Picks, intervals: Intervals
 ) -> Ranking:
     """Policies from best to worst, with the places that chance leaves open."""
-    order = np.argsort([-one.estimate.value for one in policies], kind="stable")
+    less = policies[0].reward in intervals.presentation.lower_is_better
+    order = np.argsort([one.estimate.value * (1 if less else -1) for one in policies], kind="stable")
     best_first = [policies[i] for i in order]
     differences = compared(list(itertools.combinations(best_first, 2)), picks, intervals)
     worse: dict[str, set[str]] = {
         one.target: set() for one in best_first
     }  # those that each is surely better than
     for difference in differences:
-        if difference.simultaneous.low > 0:
+        ends = difference.simultaneous
+        if (ends.high < 0) if less else (ends.low > 0):
             worse[difference.target].add(difference.baseline)
-        elif difference.simultaneous.high < 0:
+        elif (ends.low > 0) if less else (ends.high < 0):
             worse[difference.baseline].add(difference.target)
     places = tuple(
         Place(

@@ -20,9 +20,10 @@ from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.protocol import KernelEstimator
 from kwis.evaluation.measure import Measured, finite, p_value
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval
-from kwis.intervals.protocol import InfluenceMethod, ResamplingMethod, TestMethod, description
+from kwis.intervals.method import InfluenceMethod, ResamplingMethod, TestMethod, description
 from kwis.intervals.square_and_add import square_and_add
 from kwis.intervals.student import model_error
+from kwis.result.presentation import Presentation
 from kwis.results import Estimate, Interval
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums, standard_error
@@ -40,13 +41,14 @@ class Intervals:
 
     ``notes`` collects what could not be done as asked. With ``few_rows`` differences by Student's method also
     have an interval from those of the two values, and the longer arms: among few rows the heavy ones may
-    agree, and then the standard error shows no doubt.
+    agree, and then the standard error shows no doubt. ``presentation`` says of which rewards less is better.
     """
 
     method: IntervalMethod | None
     level: float
     seed: int
     few_rows: bool = False
+    presentation: Presentation = field(default_factory=Presentation)
     notes: list[str] = field(default_factory=list)
     _instead: dict[str, str] = field(
         default_factory=dict
@@ -262,13 +264,13 @@ def error_between(a: Measured, b: Measured) -> float:
 def _correlation(a: Measured, b: Measured) -> float:
     """Of two estimates, from their standard errors and that of their difference; 0 where one has no error."""
     apart = error_between(a, b)
-    first, second = (_error(one) for one in (a, b))
+    first, second = (error_of(one) for one in (a, b))
     if not (math.isfinite(apart) and first * second > 0):
         return 0.0
     return min(max((first / second + second / first - apart / first * (apart / second)) / 2, -1.0), 1.0)
 
 
-def _error(one: Measured) -> float:
+def error_of(one: Measured) -> float:
     """Standard error of an estimate from its influence and the model of the propensities; 0 without the
     former.
     """

@@ -25,6 +25,7 @@ from kwis.results import BandwidthChoice, Estimate
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
+_MEAN = WIS()
 SELECTION_ROWS = 20_000
 """Bandwidths are selected on at most this many rows, drawn at random."""
 
@@ -90,19 +91,23 @@ class Measured:
     refitted: Floats | None = None
 
 
-def logging_policy(log_sample: Sequence[WeightedSample], rewards: Sequence[str]) -> list[Measured]:
-    """The logging policy itself, one entry per reward: the mean of the logged rewards, whatever the
-    estimator.
+def logging_policy(
+    log_sample: Sequence[WeightedSample], rewards: Sequence[str], estimator: Any = _MEAN
+) -> list[Measured]:
+    """The logging policy itself, one entry per reward: the mean of the logged rewards, or another statistic
+    of them, whatever the estimators of the targets.
     """
+    name = "mean of the log" if estimator == _MEAN else f"{estimator.name} of the log"
     found = []
     for sample, reward in zip(log_sample, rewards, strict=True):
-        estimate = replace(WIS().estimate(sample), name="mean of the log")
+        # WIS applies its weights up to a power of two; here every weight is 1.
+        estimate = replace(estimator.estimate(sample), name=name, mean_weight=1.0)
         found.append(
             Measured(
                 target=LOGGING_POLICY,
                 reward=reward,
-                estimator=WIS(),
-                asked=WIS(),
+                estimator=estimator,
+                asked=estimator,
                 sample=sample,
                 estimate=estimate,
             )

@@ -17,9 +17,10 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, RepairMode, mend
+from kwis.evaluation.own_propensities import own_propensities
 from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
-from kwis.models.propensity import EstimatedPropensity, estimate_propensities, refuse_deterministic
+from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
 from kwis.models.reward import PredictedRewards
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
 from kwis.policy.target import resolve_targets
@@ -38,6 +39,8 @@ class Ready:
         The propensities, where they were estimated because the log had none.
     repair, mended
         When logged propensities are to be repaired, and what became of them where they were tested for it.
+    own_report
+        Tests of the propensities, where they were estimated.
     """
 
     log: LoggedBandit
@@ -46,6 +49,7 @@ class Ready:
     seed: int
     repair: RepairMode = "auto"
     mended: Mended | None = None
+    own_report: PropensityReport | None = None
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are
@@ -63,7 +67,8 @@ class Ready:
             return Policy(name=target.name, samples=samples)
         given = self.as_given().log.propensity
         assert given is not None
-        others = [importance_weights(target.logged, propensity) for propensity in (given, *learnt.T)]
+        factor = 1.0 if target.factor is None else target.factor
+        others = [importance_weights(target.logged, propensity) * factor for propensity in (given, *learnt.T)]
         reweighted = []
         for sample in samples:
             first, *refits = (sample.with_weight(weight) for weight in others)
@@ -87,11 +92,9 @@ class Ready:
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""
-        return (
-            propensity_report(self.log, self.targets, self.estimated)
-            if self.mended is None
-            else self.mended.report
-        )
+        if self.mended is not None:
+            return self.mended.report
+        return self.own_report or propensity_report(self.log, self.targets, self.estimated)
 
     def as_given(self) -> Ready:
         """The same with the propensities as they were before any repair."""
@@ -140,12 +143,11 @@ def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng
     log = with_shared_draws_grouped(with_copies_grouped(log))
     log = replace(log, notes=(*log.notes, *questions(log)))
     refuse_deterministic(log)
-    estimated = None
-    if log.propensity is None:
-        estimated = estimate_propensities(log, propensity_model, rng=seed)
-        refuse_deterministic(log, estimated)
-        log = estimated.attach(log)
-    return Ready(log=log, targets=targets, estimated=estimated, seed=seed)
+    if log.propensity is not None:
+        return Ready(log=log, targets=targets, estimated=None, seed=seed)
+    own = own_propensities(log, targets, propensity_model, seed)
+    refuse_deterministic(log, own.estimated)
+    return Ready(log=own.log, targets=targets, estimated=own.estimated, seed=seed, own_report=own.report)
 
 
 def seed_of(rng: Seed) -> int:

@@ -18,6 +18,9 @@ from kwis.evaluation.sensitivity import Box
 from kwis.policy.discrete import TargetPolicy
 from kwis.result.records import LOGGING_POLICY, Recommendation
 
+GAMMAS = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
+"""Factors that the range of a difference is shown for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
@@ -30,12 +33,18 @@ class Robustness:
         where none does.
     words
         The same in a sentence about what is said, without a subject.
+    gammas, lows, highs
+        Ends of the difference to the logging policy if the odds may be wrong by each factor: those of the
+        claim, moved as far as WIS may move.
     """
 
     target: str
     reward: str
     factor: float
     words: str
+    gammas: tuple[float, ...] = ()
+    lows: tuple[float, ...] = ()
+    highs: tuple[float, ...] = ()
 
 
 def robustness_of(
@@ -49,15 +58,30 @@ def robustness_of(
 
 
 def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) -> Robustness:
-    side, claim = found.change.side, found.change.claim
-    if side == 0:
-        words = f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
+    sign, claim = found.change.sign, found.change.claim
+    if not target.logged.any():  # a random part of a log may hold no row of the target
+        words = _words(0, 1.0) if sign == 0 else "not known to be robust: too few rows of its weight"
         return Robustness(target=found.target, reward=found.reward, factor=1.0, words=words)
     assert log.propensity is not None
     mass = np.ones(log.n) if log.row_weight is None else log.row_weight
     box = Box.of(target.logged, log.propensity, log.reward[:, log.reward_number(found.reward)], mass)
-    factor = box.moved(-side * min(abs(claim.low), abs(claim.high)))
-    words = f"holds unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
+    value = box.range(1.0)[0]
+    ranges = [box.range(gamma) for gamma in GAMMAS]
+    factor = 1.0 if sign == 0 else box.moved(-sign * min(abs(claim.low), abs(claim.high)))
+    return Robustness(
+        target=found.target,
+        reward=found.reward,
+        factor=factor,
+        words=_words(sign, factor),
+        gammas=GAMMAS,
+        lows=tuple(claim.low + low - value for low, _ in ranges),
+        highs=tuple(claim.high + high - value for _, high in ranges),
+    )
+
+
+def _words(sign: int, factor: float) -> str:
+    if sign == 0:
+        return f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
     if np.isinf(factor):
-        words = "holds whatever the error in the odds of the propensities"
-    return Robustness(target=found.target, reward=found.reward, factor=factor, words=words)
+        return "holds whatever the error in the odds of the propensities"
+    return f"holds unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"

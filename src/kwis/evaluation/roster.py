@@ -10,7 +10,7 @@ from typing import Any
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.protocol import KernelEstimator
-from kwis.estimators.registry import by_name, name_of_alias
+from kwis.estimators.registry import by_name, further_by_name, name_of_alias
 from kwis.policy.discrete import TargetPolicy
 
 
@@ -89,8 +89,11 @@ def _estimator(entry: Any, known: dict[str, Any]) -> Any:
     if isinstance(entry, str):
         aliases = name_of_alias()
         entry = aliases.get(entry, entry)
+        further = further_by_name()
+        if entry in further:
+            return further[entry]
         if entry not in known:
-            close = difflib.get_close_matches(entry, (*known, *aliases), n=1, cutoff=0.5)
+            close = difflib.get_close_matches(entry, (*known, *aliases, *further), n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise InputError(f"`estimators` must be among {', '.join(known)}, got {entry!r}{hint}")
         return known[entry]

@@ -10,6 +10,7 @@ from kwis.evaluation.compare import Picks
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured
 from kwis.evaluation.recommend import Pick, disagreement
+from kwis.result.presentation import scaled, scaled_change
 from kwis.result.records import LOGGING_POLICY, Change, Recommendation, Row
 from kwis.results import Interval, Verdict
 
@@ -61,7 +62,10 @@ def recommendations_of(
             second = (*key, made.runner_up)
             runner_up = row_of[second]
             sentence = _disagreement(
-                change_of[first], change_of[second], intervals.between(side_of[first], side_of[second])
+                change_of[first],
+                change_of[second],
+                intervals.between(side_of[first], side_of[second]),
+                intervals.presentation.per,
             )
         found.append(
             Recommendation(
@@ -77,10 +81,10 @@ def recommendations_of(
     return tuple(found)
 
 
-def _disagreement(first: Change, second: Change, gap: Interval) -> str | None:
+def _disagreement(first: Change, second: Change, gap: Interval, per: float) -> str | None:
     """Where two estimates of one target disagree; as sure of it as of everything else that is said where
     there are several targets.
     """
     if first.policies > 1:
         gap, second = stretched(gap, first), replace(second, simultaneous=stretched(second.interval, first))
-    return disagreement(first, second, gap)
+    return disagreement(scaled_change(first, per), scaled_change(second, per), scaled(gap, per))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -16,18 +16,21 @@ from kwis.checks import (
     TargetDiagnostics,
     combine,
     drift,
+    drift_with_targets,
     target_diagnostics,
     training_checks,
 )
-from kwis.data.log import LoggedBandit, PropensitySource
+from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
 from kwis.estimators.traits import NEIGHBOURS
-from kwis.evaluation.account import few_rows, notes_of, settings_of
+from kwis.evaluation.account import few_rows, notes_of, settings_of, with_call
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
 from kwis.evaluation.claims import judged_together
 from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.ids import id_column, with_ids
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import (
     Measured,
@@ -45,16 +48,20 @@ from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
 from kwis.evaluation.recommend import Pick, Role, pick
 from kwis.evaluation.refit import refitted
+from kwis.evaluation.relative import with_relative
 from kwis.evaluation.robustness import robustness_of
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
 from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split, splits_by
+from kwis.evaluation.statistic import Statistic
 from kwis.intervals import IntervalMethod
+from kwis.intervals.names import interval_method
 from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
+from kwis.result.presentation import Presentation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
 from kwis.runtime.runner import working_on
@@ -64,22 +71,29 @@ from kwis.typing import Seed
 Progress = Callable[[int, int, str], object]
 
 
+@takes_log_arguments
 def evaluate(
     log: Any,
     target: Any,
     *,
     estimators: Any = None,
-    interval: IntervalMethod | None = None,
+    interval: IntervalMethod | str | None = None,
     level: float = 0.95,
     by: Any = (),
     reward_model: Any = None,
     propensity_model: Any = None,
-    propensity_source: PropensitySource | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
-    rng: Seed = 0,
+    statistic: str = "mean",
+    unit: str | Mapping[str, str] | None = None,
+    per: float = 1,
+    reward_label: str | Mapping[str, str] | None = None,
+    lower_is_better: bool | str | Sequence[str] = False,
+    rng: Seed | None = None,
+    seed: int | None = None,
     client: Any = None,
     progress: Progress | None = None,
+    **said: Unpack[LogArguments],
 ) -> Evaluation:
     """Estimate what target policies would have brought, compare them with the logging policy, and say whether
     to trust it.
@@ -87,8 +101,8 @@ def evaluate(
     Parameters
     ----------
     log
-        From :func:`kwis.read_log` or :func:`kwis.scan_log`; or a path, a data frame or anything else that
-        these read, its columns with their usual names. The answer does not depend on which of these it is.
+        A path, a data frame or anything else that :func:`kwis.read_log` reads, with its arguments below; or
+        what it or :func:`kwis.scan_log` returned. The answer does not depend on which of these it is.
     target
         A column, a classifier, a function or an array; a list of them, or a mapping from names of your
         choice. See :mod:`kwis.policy.target` for what each means.
@@ -98,7 +112,7 @@ def evaluate(
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
-        to.
+        to; or the name of one, such as ``"bootstrap"``.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -107,30 +121,44 @@ def evaluate(
         part if the target's probability of every action is known.
     propensity_model
         A classifier that estimates propensities where the log has none; None: the better of two.
-    propensity_source
-        ``"randomiser"`` or ``"model"``, as in :func:`kwis.read_log`, where the log does not say it.
     repair
         Whether to repair logged propensities from the actions taken: ``"auto"`` where their tests fail,
         ``"never"`` or ``"always"``; see :mod:`kwis.evaluation.mend`.
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    statistic
+        What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
+        ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
+    unit, reward_label
+        Unit of the rewards and what they are called in words and charts: text, or a mapping from rewards.
+    per
+        Over how many decisions values are shown, such as 1000; frames and JSON stay per decision.
+    lower_is_better
+        Whether less is better, as for costs and latencies: True, or the rewards that it holds for.
     client
         A :class:`dask.distributed.Client` whose workers read files and Dask partitions; the answer is the
         same without it.
-    rng
-        A seed, or a generator that one is drawn from: everything random follows from it.
+    rng, seed
+        A seed, or a generator that one is drawn from: everything random follows from it. ``seed`` is another
+        name for a seed; without either it is 0.
     progress
         Called as ``progress(done, total, what)`` at every step.
+    {log arguments}
     """
+    arguments = {**locals(), **said}
+    refuse_unknown(said, "evaluate")
     check.one_of(repair, "repair", REPAIR_MODES)
-    if interval is not None and (isinstance(interval, type) or not hasattr(interval, "interval")):
-        raise InputError(f"`interval` must be an interval method such as kwis.Bootstrap(), got {interval!r}")
-    level, said = check.level(level), checked_source(propensity_source)
+    method, rng = interval_method(interval), check.one_seed(rng, seed)
+    level, origin = check.level(level), checked_source(said.get("propensity_source"))
     if not isinstance(log, LoggedBandit):
-        log = opened(log, client, progress)
-    if said is not None:
-        log = replace(log, propensity_source=said)
+        log = opened(log, said, client, progress)
+    else:
+        refuse_said(said)
+    if origin is not None:
+        log = replace(log, propensity_source=origin)
+    wanted = Statistic.of(statistic)
+    estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
         ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
     except InputError as trouble:
@@ -140,19 +168,22 @@ def evaluate(
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
-    intervals = Intervals(method=interval, level=level, seed=ready.seed)
+    how = Presentation.of(ready.log.reward_names, unit, per, reward_label, lower_is_better)
+    intervals = Intervals(method=method, level=level, seed=ready.seed, presentation=how)
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair).pooled()
-        return _Run(
+        answer = _Run(
             ready=ready,
             roster=roster,
             reward_model=reward_model,
             intervals=intervals,
             splits=splits,
             steps=steps,
+            statistic=wanted,
         ).evaluation()
+    return with_call(answer, evaluate, arguments)
 
 
 @dataclass(slots=True)
@@ -183,6 +214,7 @@ class _Run:
     intervals: Intervals
     splits: tuple[Split, ...]
     steps: _Steps
+    statistic: Statistic
 
     def evaluation(self) -> Evaluation:
         ready, intervals = self.ready, self.intervals
@@ -210,6 +242,7 @@ class _Run:
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
         changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        changes = with_relative(changes, measured, logging)
         self.steps("estimating segments")
         bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
         known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)
@@ -227,11 +260,16 @@ class _Run:
             rankings=rankings,
             paths=paths,
             segments=segments,
-            drift=changed[0],
+            drift=drift_with_targets(
+                changed[0], ready.log, {policy.name: policy.samples[0] for policy in policies}
+            ),
             weights={policy.name: read_only(policy.samples[0].weight) for policy in policies},
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
-            sensitivity=robustness_of(ready.log, ready.targets, recommendations),
+            # How far wrong propensities move a quantile is not known.
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            if self.statistic.is_mean
+            else (),
             training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
         )
@@ -249,7 +287,7 @@ class _Run:
 
     def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
         ready, rewards = self.ready, self.ready.log.reward_names
-        logging = logging_policy(ready.logging_samples(), rewards)
+        logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
         measured = []
         subset = selection_rows(ready.log.n, ready.seed)
         for target, policy in zip(ready.targets, policies, strict=True):
@@ -269,12 +307,13 @@ class _Run:
         self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
     ) -> dict[str, TargetDiagnostics]:
         log, found = self.ready.log, {}
+        ids = id_column(log)
         for target, policy in zip(self.ready.targets, policies, strict=True):
             self.steps(f"checking {target.name}")
             kernel = kernel_of(measured, target.name)
             # At an infinite bandwidth the map would be flat and show nothing.
             bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
-            found[target.name] = target_diagnostics(
+            about = target_diagnostics(
                 log,
                 target,
                 report,
@@ -283,6 +322,7 @@ class _Run:
                 kernel=RBF if kernel is None else kernel.kernel,
                 rng=self.ready.seed,
             )
+            found[target.name] = with_ids(about, log, ids)
         return found
 
     def _verdicts(

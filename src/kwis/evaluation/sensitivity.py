@@ -22,7 +22,7 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.mend import REPAIR_MODES, RepairMode
 from kwis.evaluation.prepare import prepare
-from kwis.result.records import Sensitivity
+from kwis.result.records import Sensitivity, SensitivityAnalysis
 from kwis.runtime.threads import engine
 from kwis.typing import Floats, Seed
 
@@ -38,7 +38,7 @@ def sensitivity(
     propensity_model: Any = None,
     repair: RepairMode = "auto",
     rng: Seed = 0,
-) -> tuple[Sensitivity, ...]:
+) -> SensitivityAnalysis:
     """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target
     and reward.
 
@@ -74,7 +74,7 @@ def sensitivity(
                     box, factors, policy.name, reward, float(np.average(ready.log.reward[:, j], weights=mass))
                 )
             )
-    return tuple(found)
+    return SensitivityAnalysis(results=tuple(found))
 
 
 def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: float) -> Sensitivity:

@@ -38,20 +38,32 @@ class Bootstrap:
     reselect
         Select the bandwidth of ``KernelWIS("cv")`` on every resample, instead of once on the sample. Slow;
         the interval then also carries the uncertainty of the selection.
+    block
+        Draw runs of so many consecutive rows (the moving-block bootstrap, the log taken as a circle), for
+        logs in the order of time whose neighbouring rows depend on each other; ``"auto"`` for the cube root
+        of the number of rows. None: single rows, or groups.
     """
 
     replicates: int = 1000
     method: str = "bca"
     reselect: bool = False
+    block: int | str | None = None
 
     def __post_init__(self) -> None:
         check.whole(self.replicates, "replicates", 2)
         check.one_of(self.method, "method", METHODS)
+        if isinstance(self.block, str):
+            check.one_of(self.block, "block", ("auto",))
+        elif self.block is not None:
+            check.whole(self.block, "block", 1)
+        if self.block is not None and self.method == "studentised":
+            raise InputError("`method` must be bca or percentile with `block`, got 'studentised'")
 
     def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
         """Interval at the given level, with the distribution it was read from."""
         level, generator = check.level(level), check.generator(rng)
         check.two_draws(sample.n, sample.group)
+        self._block_of(sample)
         selects = estimator.selects_bandwidth if isinstance(estimator, KernelEstimator) else None
         anew = bool(selects and self.reselect)
         if selects and not anew:
@@ -64,7 +76,7 @@ class Bootstrap:
             high=high,
             level=level,
             value=estimate.value,
-            method=f"bootstrap-{self.method}",
+            method=f"{'' if self.block is None else 'block-'}bootstrap-{self.method}",
             distribution=check.read_only(values),
             bandwidth=None if selects is None else "reselected" if anew else "fixed",
         )
@@ -72,12 +84,26 @@ class Bootstrap:
     @property
     def description(self) -> str:
         """The method in words."""
-        return f"bootstrap ({self.method}, {self.replicates:,} resamples)"
+        runs = "" if self.block is None else "moving-block "
+        return f"{runs}bootstrap ({self.method}, {self.replicates:,} resamples)"
 
     @property
     def shares_resamples(self) -> bool:
         """Whether values on resamples are all it needs, so that estimates can have them in common."""
-        return self.method != "studentised" and not self.reselect
+        return self.method != "studentised" and not self.reselect and self.block is None
+
+    def _block_of(self, sample: Any) -> int:
+        """Length of the runs."""
+        if self.block is None:
+            return 1
+        if sample.group is not None:
+            raise UnsupportedError(
+                "`sample` must have no `group` for a block bootstrap, which draws runs of rows"
+            )
+        length = round(sample.n ** (1 / 3)) if isinstance(self.block, str) else self.block
+        if length >= sample.n:
+            raise InputError(f"`block` must be below the number of rows, got {length} for {sample.n}")
+        return length
 
     def interval_from(self, values: Floats, estimate: Estimate, sample: Any, level: float) -> Interval:
         """Interval of an estimate with influence values from its values on resamples, as many as have one."""
@@ -102,7 +128,8 @@ class Bootstrap:
         """Values on the resamples, and their standard errors if the method needs them."""
         run, studentised = resamples_by_taking if anew else resamples, self.method == "studentised"
         values, errors = [], []
-        for counts in count_chunks(sample.n, sample.group, self.replicates, rng):
+        block = self._block_of(sample)
+        for counts in count_chunks(sample.n, sample.group, self.replicates, rng, block):
             part = run(estimator, sample, counts, influence=studentised)
             values.append(part.values)
             if studentised:

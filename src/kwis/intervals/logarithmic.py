@@ -6,19 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kwis import _validation as check
 from kwis.estimators.protocol import Estimator, S
 from kwis.estimators.vis import VIS
 from kwis.intervals.independent import refuse_dependent_terms
+from kwis.intervals.wealth import Wealth, refuted_below
 from kwis.results import Interval
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Seed
-
-_SCALES = 2.0 ** np.arange(-14, 3)
-"""Strengths of the smoothing that are mixed, from nearly none at 16,000 rows to strong at a handful."""
-_HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +50,13 @@ class LogarithmicSmoothing:
         weight, reward = _clean(estimator, sample, low, high)
         log_chance = math.log(2 / (1 - level))
         span = high - low
-        gain = lower_bound(weight * ((reward - low) / span), log_chance)
-        loss = lower_bound(weight * ((high - reward) / span), log_chance)
+        gain = refuted_below(Wealth.of(weight * ((reward - low) / span)).log_capital, log_chance)
+        loss = refuted_below(Wealth.of(weight * ((high - reward) / span)).log_capital, log_chance)
         value = VIS().estimate(sample).value if isinstance(sample, WeightedSample) else math.nan
-        ends = low + span * min(gain, 1.0), high - span * min(loss, 1.0)
+        ends = low + span * gain, high - span * loss
         return Interval(
             low=min(ends), high=max(ends), level=level, value=value, method="logarithmic-smoothing"
         )
-
-
-def lower_bound(gains: Floats, log_chance: float) -> float:
-    """Number that the mean of what ``gains >= 0`` were drawn from falls short of with probability
-    ``exp(-log_chance)`` at most.
-    """
-    gains = np.minimum(gains, 1e300)  # less than was gained keeps the bound, and products stay finite
-    logs = np.log1p(np.multiply.outer(_SCALES, gains)).sum(axis=1)
-
-    def wealth(v: float) -> float:
-        each = logs - gains.size * np.log1p(_SCALES * v)
-        top = each.max()
-        return float(top + math.log(np.exp(each - top).mean()))
-
-    if wealth(0.0) <= log_chance:
-        return 0.0
-    below, above = 0.0, float(gains.max())  # at the largest gain every factor is 1 at most
-    for _ in range(_HALVINGS):
-        middle = (below + above) / 2
-        below, above = (middle, above) if wealth(middle) > log_chance else (below, middle)
-    return below
 
 
 def _clean(estimator: Any, sample: Any, low: float, high: float) -> tuple[Floats, Floats]:

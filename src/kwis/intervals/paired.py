@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.protocol import Estimator
 from kwis.intervals.bootstrap import Bootstrap
-from kwis.intervals.protocol import IntervalMethod
+from kwis.intervals.method import IntervalMethod
 from kwis.results import Interval
 from kwis.sample import WeightedSample
 from kwis.typing import Seed

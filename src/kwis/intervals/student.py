@@ -146,12 +146,16 @@ class StudentInterval:
         return low, high
 
     def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
-        other = traits.without_bandwidth(estimator) if self.bias_aware else None
+        other = traits.bias_reference(estimator) if self.bias_aware else None
         if other is None or estimate.influence is None:
             return 0.0
         whole = other.estimate(sample)
         apart = (estimate.influence - whole.influence)[:, None]
-        return bias_beyond_chance(np.array([estimate.value - whole.value]), apart, sample.group)
+        difference = np.array([estimate.value - whole.value])
+        if traits.shrinks(estimator):  # as much shrinkage as chance can hide: chance is no excuse for it
+            error = leave_one_out_error(apart, np.full(apart.shape, 1 / apart.shape[0]), sample.group)
+            return np.hypot(difference, error)
+        return bias_beyond_chance(difference, apart, sample.group)
 
 
 def leave_one_out_error(

@@ -6,14 +6,14 @@ How a target is recognised from what the user gave is the business of :mod:`kwis
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kwis.data.candidates import of_pairs, refuse_lone, refuse_outside, uniform
-from kwis.data.columns import Column, Label
+from kwis.data.columns import Column
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -24,16 +24,20 @@ from kwis.typing import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityColumn:
-    """A column with the target's probability of the logged action."""
+    """A column with the target's probability of the logged action; or an array, or a function that returns
+    one.
+    """
 
-    column: str
+    column: Any
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumn:
-    """A column with the action the target takes, for certain."""
+    """A column with the action the target takes, for certain; or an array, or a function that returns one."""
 
-    column: str
+    column: Any
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +50,38 @@ class TrainedElsewhere:
 @dataclass(frozen=True, slots=True)
 class DistributionColumns:
     """One column per action: a mapping from actions, a list in the order of ``log.action_names``, or a
-    prefix.
+    prefix; or an ``(n, K)`` array, or a function that returns one.
     """
 
-    columns: str | tuple[str, ...] | Mapping[Label, str]
+    columns: Any
+    name: str | None = None
 
 
-def probability(column: str) -> ProbabilityColumn:
-    """Say that a column holds the target's probability of the logged action."""
-    return ProbabilityColumn(column)
+def probability(policy: Any, *, name: str | None = None) -> ProbabilityColumn:
+    """Say that a column, an array or what a function of the log returns is the target's probability of the
+    logged action.
+    """
+    return ProbabilityColumn(policy, name)
 
 
-def chosen(column: str) -> ChosenColumn:
-    """Say that a column holds the action the target takes."""
-    return ChosenColumn(column)
+def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
+    """Say that a column, an array or what a function of the log returns is the action the target takes.
+
+    ``kwis.chosen(lambda log: (log["age"] > 40).astype(int))`` takes action 1 above forty, and 0 below.
+    """
+    return ChosenColumn(policy, name)
 
 
-def distribution(columns: str | Sequence[str] | Mapping[Label, str]) -> DistributionColumns:
+def distribution(policy: Any, *, name: str | None = None) -> DistributionColumns:
     """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from
-    actions.
+    actions; or an array ``(n, K)``, or a function of the log that returns one.
     """
-    return DistributionColumns(columns if isinstance(columns, str | Mapping) else tuple(columns))
+    columns = tuple(policy) if isinstance(policy, list) and _are_names(policy) else policy
+    return DistributionColumns(columns, name)
+
+
+def _are_names(given: Sequence[Any]) -> bool:
+    return all(isinstance(name, str) for name in given)
 
 
 def trained_elsewhere(target: Any) -> TrainedElsewhere:

@@ -9,6 +9,11 @@ target                                      meaning
 ``"choice"``, a column of action labels     the action the policy takes, for certain
 ``"p_new"``, not a column but a prefix      one column ``p_new_<action>`` per action
 a mapping from actions to columns           one column per action
+a mapping from actions to probabilities     the same in every row; actions that are not named are never taken
+:func:`kwis.always`, :func:`kwis.uniform`,  policies that need no column: see :mod:`kwis.policy.simple`
+:func:`kwis.epsilon_greedy`,
+:func:`kwis.mix`
+:func:`kwis.joined`                         a policy in another file, matched by a key
 a classifier with ``predict_proba``         fitted on *other* rows with the same columns: see
                                             :mod:`kwis.policy.classifiers`
 what :func:`kwis.cross_fit` returns         learnt from this log, each row by a policy that has not seen it
@@ -24,16 +29,19 @@ count their luck as its skill. :func:`kwis.cross_fit` learns from a log and eval
 folds. For a fitted classifier the answer asks; ``kwis.trained_elsewhere(model)`` says that other rows were
 used.
 
-A column whose values are actions and probabilities alike (actions 0 and 1, values 0 and 1) is refused until
-the user says ``kwis.probability("name")`` or ``kwis.chosen("name")``. So is a column that by its name is one
+Values that are actions and probabilities alike (actions 0 and 1, values 0 and 1) are refused until the user
+says ``kwis.probability(...)`` or ``kwis.chosen(...)`` of the column, array or function; unless they are all
+the same, which probabilities of the logged action cannot be. So is a column that by its name is one
 action's share of a distribution, and a list of columns that together are one.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +54,7 @@ from kwis.data.distributions import (
     columns_by_action,
     distribution_in,
     family,
+    is_constant,
     probabilities_in,
     proper_family,
     sums_to_one,
@@ -67,6 +76,8 @@ from kwis.policy.discrete import (
     from_distribution,
     from_probability,
 )
+from kwis.policy.joined import Joined, matched
+from kwis.policy.simple import Fixed, SimplePolicy, resolved
 from kwis.runtime.arrays import kept
 from kwis.typing import Floats
 
@@ -80,7 +91,8 @@ Policy = TypeVar("Policy", bound=Any)  # a record with a `name`
 def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]:
     """Several targets: a mapping from names of your choice, a list, or a single one.
 
-    A mapping whose keys are the actions of the log is one target, with one column per action.
+    A mapping whose keys are the actions of the log is one target, with one column per action; so is one whose
+    values are probabilities.
     """
     several = (
         targets.values()
@@ -106,7 +118,11 @@ def each_target(
     """
     if isinstance(targets, list | tuple | Mapping) and not targets:
         raise InputError("`target` must name at least one policy, got none")
-    if isinstance(targets, Mapping) and {str(key) for key in targets} != {str(action) for action in actions}:
+    if (
+        isinstance(targets, Mapping)
+        and not is_constant(targets)
+        and {str(key) for key in targets} != {str(action) for action in actions}
+    ):
         return tuple(resolve(target, str(name)) for name, target in targets.items())
     several = targets if isinstance(targets, list | tuple) else [targets]
     _refuse_pieces_of_one(table, several, actions)
@@ -138,29 +154,32 @@ def resolve_target(
         return _at_positions(log, resolve_target(items_of(log), target, name, others))
     if isinstance(target, str):
         return _from_text(log, target, name or target, others)
-    if isinstance(target, ProbabilityColumn):
-        return from_probability(
-            log, log.table.column(target.column, "target"), name or target.column, (target.column,)
-        )
-    if isinstance(target, ChosenColumn):
-        return from_choice(
-            log, log.table.column(target.column, "target"), name or target.column, (target.column,)
-        )
+    if isinstance(target, ProbabilityColumn | ChosenColumn):
+        return _from_stated(log, target, name or target.name)
+    if isinstance(target, SimplePolicy):
+        parts = tuple(resolve_target(log, part, None, others) for part in target.parts)
+        return resolved(target, log, parts, name)
+    if isinstance(target, Joined):
+        return _from_other_table(log, target, name)
     if isinstance(target, TrainedElsewhere):
         return replace(resolve_target(log, target.target, name, others), question=None, elsewhere=True)
     if isinstance(target, CrossFitted):
         return _from_folds(log, target, name)
     if isinstance(target, Mapping):
+        if is_constant(target):
+            return resolve_target(log, Fixed(target), name)
         target = DistributionColumns(target)
     if isinstance(target, DistributionColumns):
-        return _from_columns(log, target, name)
+        if isinstance(target.columns, str | tuple | Mapping):
+            return _from_columns(log, target, name or target.name)
+        return _from_whole_array(log, target.columns, name or target.name)
     if hasattr(target, "predict_proba"):
         kind = type(target).__name__
         policy = _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
         among = None if log.available is None else f"{policy.name} chooses among the candidates of each row"
         return replace(policy, question=_TRAINED_WHERE.format(policy.name), note=among)
     if callable(target):
-        label = name or str(getattr(target, "__name__", "function"))
+        label = name or _name_of(target)
         return _from_array(log, _called(target, log, label), label, f"function {label}")
     return _from_array(log, target, name or "target", "array")
 
@@ -171,6 +190,53 @@ def _at_positions(log: LoggedBandit, policy: TargetPolicy) -> TargetPolicy:
         return policy
     wide = widened(policy.distribution, log.position, len(log.position_names))
     return replace(policy, distribution=kept(wide))
+
+
+def _from_stated(
+    log: LoggedBandit, target: ProbabilityColumn | ChosenColumn, name: str | None
+) -> TargetPolicy:
+    """A target of which somebody said what its values mean."""
+    make = from_choice if isinstance(target, ChosenColumn) else from_probability
+    given = target.column
+    if isinstance(given, str):
+        return make(log, log.table.column(given, "target"), name or given, (given,))
+    label = name or _name_of(given)
+    table = _table_of_rows(log, _called(given, log, label) if callable(given) else given)
+    if "target" not in table:
+        raise InputError(
+            f"`target` must be one value per row, got {len(table.columns)}; kwis.distribution takes "
+            "probabilities of every action"
+        )
+    policy = make(log, table.column("target"), label)
+    return replace(
+        policy, source=f"{_kind_of(given)} {label}: {policy.source}" if callable(given) else policy.source
+    )
+
+
+def _from_whole_array(log: LoggedBandit, given: Any, name: str | None) -> TargetPolicy:
+    """A target that somebody said is an ``(n, K)`` distribution, or a function that returns one."""
+    label = name or _name_of(given)
+    table = _table_of_rows(log, _called(given, log, label) if callable(given) else given)
+    return _from_shares(log, table, label, _kind_of(given))
+
+
+def _from_other_table(log: LoggedBandit, target: Joined, name: str | None) -> TargetPolicy:
+    other = matched(target, log)
+    if not isinstance(other, Table):
+        source = f"predictions of Vowpal Wabbit, `{target.source}`"
+        return _from_array(log, other, name or Path(target.source).stem, source)
+    policy = resolve_target(replace(log, table=other), target.target, name)
+    where = f", of {target.source}" if isinstance(target.source, str | os.PathLike) else ", of another table"
+    return replace(policy, columns=(), source=f"{policy.source}{where}")
+
+
+def _name_of(given: Any) -> str:
+    """What to call a function or an array that nobody gave a name."""
+    return str(getattr(given, "__name__", "function")) if callable(given) else "target"
+
+
+def _kind_of(given: Any) -> str:
+    return "function" if callable(given) else "array"
 
 
 def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:
@@ -266,17 +332,20 @@ def _warn_of(members: Sequence[str], reason: str) -> None:
     warnings.warn(f"`{members[0]}` to `{members[-1]}` were not used: {reason}", KwisWarning, stacklevel=6)
 
 
-def _meaning(column: Column, name: str, actions: Sequence[Label]) -> str:
+def _meaning(column: Column, name: str, actions: Sequence[Label], said: str | None = None) -> str:
+    """What values are: the action taken, or its probability; ``said`` stands for them in an error."""
     codes = codes_of(column, actions)[0]
-    labels = bool((codes >= 0).all())
+    labels = bool(len(codes)) and bool((codes >= 0).all())
     chances = column.kind in ("number", "boolean") and bool(
         ((column.values >= 0) & (column.values <= 1)).all()
     )
-    if labels and chances:
+    if labels and chances and len(np.unique(codes)) > 1:
+        what = repr(name) if said is None else said
         raise InputError(
             f"`target` must say what `{name}` holds, whose values are actions and probabilities alike: "
-            f"kwis.chosen({name!r}) or kwis.probability({name!r})"
+            f"kwis.chosen({what}) or kwis.probability({what})"
         )
+    # No policy gives every logged action the probability 1, nor 0: values that never change are an action.
     # Text can only be meant as actions; the error for one that is unknown names its row.
     return "choice" if labels or column.kind == "text" else "probability"
 
@@ -319,31 +388,46 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 
 
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
+    table = _table_of_rows(log, values)
+    matrix = len(table.blocks.get("target", ())) == log.n_actions
+    beside = None if matrix or not (table.lists or table.blocks) else _by_candidate(log, table, "target")
+    if beside is not None:
+        return from_distribution(log, beside, name, f"{source}: probability of each candidate")
+    if "target" not in table:
+        return _from_shares(log, table, name, source)
+    column = table.column("target")
+    meaning = _meaning(column, name, log.action_names, source.partition(" ")[0])
+    policy = (from_choice if meaning == "choice" else from_probability)(log, column, name)
+    return replace(policy, source=f"{source}: {policy.source}")
+
+
+def _table_of_rows(log: LoggedBandit, values: Any) -> Table:
+    """Values given as an array, one entry or several for each row of the log; for each row of the source if
+    rows were left out of it.
+    """
     if isinstance(values, np.ndarray) and values.ndim == 3 and values.shape[2] > 1:
+        if len(values) != len(log) and len(values) == log.source_rows:
+            values = values[log.rows]
         values = of_positions(values, log, "target")
     table = None if is_single(values) else table_of([("target", values)])
     if table is None or not (table.columns or (table.lists and log.candidates is not None)):
         raise InputError(
             f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}"
         )
+    if table.n != len(log) and table.n == log.source_rows:
+        return table.take(log.rows)
     if table.n != len(log):
         raise InputError(
             f"`target` must have one entry per row of the log, got {table.n} for {len(log)} rows"
         )
-    matrix = len(table.blocks.get("target", ())) == log.n_actions
-    beside = None if matrix or not (table.lists or table.blocks) else _by_candidate(log, table, "target")
-    if beside is not None:
-        return from_distribution(log, beside, name, f"{source}: probability of each candidate")
-    names = table.blocks.get("target")
-    if names is None:
-        column = table.column("target")
-        policy = (from_choice if _meaning(column, name, log.action_names) == "choice" else from_probability)(
-            log, column, name
-        )
-        return replace(policy, source=f"{source}: {policy.source}")
+    return table
+
+
+def _from_shares(log: LoggedBandit, table: Table, name: str, source: str) -> TargetPolicy:
+    names = table.blocks.get("target", ())
     if len(names) != log.n_actions:
         raise InputError(
-            f"`target` must have one column per action, got {len(names)} for {log.n_actions} actions"
+            f"`target` must have one column per action, got {len(names) or 1} for {log.n_actions} actions"
         )
     shares = [probabilities_in(table.column(key), key, "target") for key in names]
     return from_distribution(log, kept(sums_to_one(np.column_stack(shares), "target")), name, source)

@@ -42,12 +42,12 @@ def render(page: Page) -> str:
     Its policy of content allows the style and the script that are part of this package, by their hashes, and
     nothing else, so that no text of a user can run or fetch anything even if it were to slip through.
     """
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = asset("page.css"), asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
         f"form-action 'none'"
     )
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html")).substitute(
         policy=policy,
         title=element("title", page.title).text,
         style=style,
@@ -57,7 +57,8 @@ def render(page: Page) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page: its style, its script or its frame."""
     return files("kwis.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 

@@ -17,6 +17,7 @@ def body(page: Page) -> Markup:
     return joined(
         (
             _header(page),
+            _bar(page),
             element("main", *(_section(section, keys) for section in page.sections)),
             _footer(page),
         )
@@ -31,7 +32,6 @@ def _keys() -> Iterator[str]:
 
 
 def _header(page: Page) -> Markup:
-    links = [element("a", section.title, href=f"#{section.key}") for section in page.sections]
     return element(
         "header",
         element("p", page.kicker, class_="kicker"),
@@ -40,8 +40,15 @@ def _header(page: Page) -> Markup:
         element("p", _badge(page.badge), " ", *page.support[1:2], class_="trust") if page.badge else None,
         *(element("p", words, class_="support minor") for words in page.support[2:]),
         element("div", *map(_card, page.cards), class_="cards") if page.cards else None,
-        element("nav", *links, aria_label="Sections"),
     )
+
+
+def _bar(page: Page) -> Markup:
+    """Links to the sections, which stay in sight."""
+    links = [
+        element("a", section.short or section.title, href=f"#{section.key}") for section in page.sections
+    ]
+    return element("nav", element("div", *links), aria_label="Sections")
 
 
 def _footer(page: Page) -> Markup:

@@ -86,13 +86,14 @@ class Block:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A section with its heading, what it is about, and its blocks; ``key`` is its address within
-    the page.
+    the page, ``short`` its name in the bar where the title is too long for it.
     """
 
     key: str
     title: str
     lead: str
     blocks: tuple[Block, ...]
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,6 +127,45 @@ class Evaluation:
 
         return frame_of(self, library)
 
+    def summary_frame(self, library: str | None = None) -> Any:
+        """A data frame with one line per target and reward: the estimate to use and what is said of it."""
+        from kwis.result.output import summary_frame_of
+
+        return summary_frame_of(self, library)
+
+    def changes_frame(self, library: str | None = None) -> Any:
+        """A data frame with one line per difference between two policies, absolute and relative."""
+        from kwis.result.output import changes_frame_of
+
+        return changes_frame_of(self, library)
+
+    def segments_frame(self, library: str | None = None) -> Any:
+        """A data frame with one line per segment, policy and reward."""
+        from kwis.result.output import segments_frame_of
+
+        return segments_frame_of(self, library)
+
+    def to_markdown(self) -> str:
+        """The answer as Markdown, for a pull request."""
+        from kwis.result.markdown import markdown_of
+
+        return markdown_of(self)
+
+    def save(self, path: str | PathLike[str]) -> Any:
+        """Write everything, arrays included, to a file that :func:`kwis.load` reads."""
+        from kwis.result.keep import save
+
+        return save(self, path)
+
+    def plot(self, kind: str = "forest", *, target: str | None = None, reward: str | None = None) -> Any:
+        """A chart as matplotlib axes, or as an object with ``svg`` where matplotlib is missing.
+
+        ``kind`` is ``"forest"``, ``"weights"``, ``"segments"``, ``"path"`` or ``"propensity"``.
+        """
+        from kwis.report.plots import plot_of
+
+        return plot_of(self, kind, target, reward)
+
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left
         out.
@@ -140,6 +179,11 @@ class Evaluation:
         from kwis.report import write_html
 
         return write_html(self, path, segments=segments)
+
+    def _repr_html_(self) -> str:
+        from kwis.report.notebook import notebook_html
+
+        return notebook_html(self)
 
     def __repr__(self) -> str:
         from kwis.result.words import answer_in_words

@@ -15,6 +15,7 @@ import numpy as np
 
 from kwis._text import escaped_in_json
 from kwis.errors import InputError, UnsupportedError
+from kwis.result.brief import trustworthy
 from kwis.result.records import LOGGING_POLICY, Change, Plain, Row, Segments
 from kwis.results import Interval
 from kwis.runtime.writing import writable, write_whole
@@ -68,6 +69,68 @@ def json_of(evaluation: Evaluation, path: str | PathLike[str] | None) -> str:
 def frame_of(evaluation: Evaluation, library: str | None) -> Any:
     """Rows as a frame of the library named, or of the first that is installed."""
     return _frame([_record(evaluation.changes, row) for row in evaluation.rows], library)
+
+
+def summary_frame_of(evaluation: Evaluation, library: str | None) -> Any:
+    """One line per target and reward: the estimate to use, its difference and its verdict."""
+    rows = []
+    for found in evaluation.recommendations:
+        record = _record(evaluation.changes, found.row)
+        relative, second = found.change.relative, found.runner_up
+        several = [row.estimate.value for row in trustworthy(evaluation, found.target, found.reward)]
+        rows.append(
+            {
+                **record,
+                **_ends("relative_", relative, "relative"),
+                "decided": found.change.decided,
+                "runner_up": None if second is None else second.estimator,
+                "runner_up_value": math.nan if second is None else second.estimate.value,
+                "trustworthy": len(several),
+                "trustworthy_low": min(several, default=math.nan),
+                "trustworthy_high": max(several, default=math.nan),
+            }
+        )
+    return _frame(rows, library)
+
+
+def changes_frame_of(evaluation: Evaluation, library: str | None) -> Any:
+    """One line per difference: targets against the logging policy, and against each other."""
+    return _frame([_change_record(change) for change in evaluation.changes], library)
+
+
+def segments_frame_of(evaluation: Evaluation, library: str | None) -> Any:
+    """One line per segment of every split, policy and reward; ``by`` and ``segment`` name it."""
+    rows = [
+        {
+            "by": ", ".join(found.columns),
+            "segment": ", ".join(segment.values),
+            "rows": segment.n,
+            **_record(segment.changes, row),
+        }
+        for found in evaluation.segments
+        for segment in found.segments
+        for row in segment.rows
+    ]
+    if not rows:
+        raise InputError("`by` must be given to kwis.evaluate for segments, got none")
+    return _frame(rows, library)
+
+
+def _change_record(change: Change) -> dict[str, Any]:
+    return {
+        "target": change.target,
+        "baseline": change.baseline,
+        "reward": change.reward,
+        "estimator": change.estimator,
+        "recommended": change.recommended,
+        **_ends("", change.interval, "change"),
+        **_ends("simultaneous_", change.simultaneous),
+        **_ends("relative_", change.relative, "relative"),
+        "level": change.interval.level,
+        "std_error": change.std_error,
+        "p_value": change.p_value,
+        "side": change.side,
+    }
 
 
 def frame_of_segments(found: Segments, library: str | None) -> Any:

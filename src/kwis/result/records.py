@@ -5,11 +5,14 @@ Each becomes plain JSON in one place, :mod:`kwis.result.output`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
+from kwis.errors import InputError
+from kwis.result.presentation import Presentation
+from kwis.result.reproduce import Reproduction
 from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
@@ -37,6 +40,7 @@ __all__ = [
     "Segment",
     "Segments",
     "Sensitivity",
+    "SensitivityAnalysis",
     "Settings",
     "Verdict",
 ]
@@ -90,6 +94,11 @@ class Change:
         Whether both sides are by their recommended estimators.
     policies
         How many target policies are judged together, see :mod:`kwis.evaluation.claims`.
+    relative
+        The claim in parts of the baseline's value, see :mod:`kwis.evaluation.relative`; None where that is
+        not told apart from 0.
+    lower_is_better
+        Whether less of the reward is better.
     """
 
     target: str
@@ -102,6 +111,8 @@ class Change:
     p_value: float
     recommended: bool = False
     policies: int = 1
+    relative: Interval | None = None
+    lower_is_better: bool = False
 
     @property
     def claim(self) -> Interval:
@@ -120,6 +131,11 @@ class Change:
         """1 where the claim is that the policy is better, -1 where it is worse, 0 where the two are not told
         apart.
         """
+        return -self.sign if self.lower_is_better else self.sign
+
+    @property
+    def sign(self) -> int:
+        """1 where the claim is that the difference is above 0, -1 where it is below, 0 where neither."""
         return int(self.claim.low > 0) - int(self.claim.high < 0)
 
     @property
@@ -308,6 +324,35 @@ class Sensitivity:
         return visible("\n".join([self.words, *lines]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SensitivityAnalysis:
+    """What :func:`kwis.sensitivity` returns: one result per target and reward.
+
+    For one release it can still be unpacked and indexed as the tuple that it was; use ``results`` or ``of``.
+    """
+
+    results: tuple[Sensitivity, ...]
+
+    def of(self, target: str | None = None, reward: str | None = None) -> Sensitivity:
+        """The result for a target and a reward, the first of each unless named."""
+        for one in self.results:
+            if target in (None, one.target) and reward in (None, one.reward):
+                return one
+        raise InputError(f"`target` and `reward` must be among the results, got {target!r} and {reward!r}")
+
+    def __iter__(self) -> Iterator[Sensitivity]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> Sensitivity:
+        return self.results[place]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(repr(one) for one in self.results)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
     """Everything that reproduces an evaluation.
@@ -327,6 +372,14 @@ class Settings:
     selection_rows, path_rows
         Rows that bandwidths were selected on and paths computed on: all of them, or a subset drawn with
         ``seed``.
+    call
+        The calls with every argument, as Python and as a command.
+    presentation
+        How rewards are called and counted.
+    decisions, period
+        How many decisions the rows stand for, and from when to when they were taken, where the log says it.
+    sketch
+        Numbers that tell how many rows another log shares, see :mod:`kwis.result.diff`.
     """
 
     version: str
@@ -344,6 +397,11 @@ class Settings:
     repair: str = "auto"
     propensity_source: str | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
+    call: Reproduction = field(default_factory=Reproduction)
+    presentation: Presentation = field(default_factory=Presentation)
+    decisions: float = 0.0
+    period: str | None = None
+    sketch: tuple[int, ...] = ()
 
 
 Plain = dict[str, Any] | list[Any] | str | float | int | bool | None

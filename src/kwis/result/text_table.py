@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kwis._text import visible
 from kwis.errors import InputError
+from kwis.result.presentation import shown
 from kwis.result.records import LOGGING_POLICY, Change, Row, Segment, Segments, every_policy
 from kwis.result.words import decimals, number, signed, span, wrapped
 
@@ -78,6 +79,7 @@ def table_of(evaluation: Evaluation, reward: str | None = None) -> TextTable:
     """The rows of an evaluation, one block per reward (or for the one named)."""
     if reward is not None and reward not in evaluation.rewards:
         raise InputError(f"`reward` must be one of {', '.join(evaluation.rewards)}, got {reward!r}")
+    evaluation = shown(evaluation)
     level = f"{evaluation.settings.level:.0%}"
     of_change = f"{level} {'for all' if len(evaluation.targets) > 1 else 'of change'}"
     header = (

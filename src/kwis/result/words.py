@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from kwis.result.needed import POWER, detectable, round_up, times_needed
+from kwis.result.presentation import scaled, shown
 from kwis.result.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
 
@@ -77,9 +79,11 @@ def recommendation_in_words(found: Recommendation) -> str:
 
 def answer_in_words(evaluation: Evaluation) -> str:
     """The whole answer in a few lines, as an evaluation prints itself."""
+    evaluation = shown(evaluation)
     settings = evaluation.settings
     several = f"{len(evaluation.targets)} policies" if len(evaluation.targets) > 1 else evaluation.targets[0]
-    lines = [f"Evaluation of {several} on {settings.n:,} logged decisions"]
+    when = f", {settings.period}" if settings.period else ""
+    lines = [f"Evaluation of {several} on {settings.n:,} logged decisions{when}"]
     for reward in evaluation.rewards:
         lines += ["", *_reward_lines(evaluation, reward)]
     lines += _repair_lines(evaluation)
@@ -102,16 +106,18 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     digits = decimals(
         [row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended]
     )
-    level = f"{base.interval.level:.0%}"
-    yield (
-        f"{reward}: the {LOGGING_POLICY} brought {number(base.estimate.value, digits)} ({level} "
-        f"{span(base.interval, digits)})"
-    )
+    level, how = f"{base.interval.level:.0%}", evaluation.settings.presentation
+    value = f"{number(base.estimate.value, digits)}{how.unit(reward)} {how.per_words}"
+    less = ", less is better" if reward in how.lower_is_better else ""
+    ends = f"{level} {span(base.interval, digits)}"
+    yield f"{how.label(reward)}: {value} under the {LOGGING_POLICY} ({ends}){less}"
     for found in evaluation.recommendations:
         if found.reward == reward:
             row = found.row
             value = f"{number(row.estimate.value, digits)} ({level} {span(row.interval, digits)})"
             yield wrapped(f"{found.target}: {value}, {gain(found.change)}", "  ")
+            yield from (wrapped(words, "    ") for words in size_words(evaluation, found.change))
+            yield from (wrapped(words, "    ") for words in needed_words(evaluation, found.change))
             yield from (wrapped(words, "    ") for words in robustness_words(evaluation, found))
     if len(evaluation.targets) > 1:
         ranking = next(one for one in evaluation.rankings if one.reward == reward)
@@ -119,6 +125,47 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
         doubtful = [found.target for found in evaluation.recommendations if _untrusted(found, reward)]
         if doubtful:
             yield wrapped(f"whatever its place, do not trust {', '.join(doubtful)}: see below", "  ")
+
+
+def size_words(evaluation: Evaluation, change: Change) -> Iterable[str]:
+    """A difference in parts of what the logging policy has, and over all decisions of the log."""
+    settings = evaluation.settings
+    how, level = settings.presentation, f"{change.claim.level:.0%}"
+    parts = []
+    if change.relative is not None and change.relative.value != 0:
+        parts.append(f"relative {relative_words(change.relative)}")
+    decisions = settings.decisions or settings.n
+    total = scaled(change.claim, decisions / how.per)
+    if change.decided:
+        digits = decimals([total.width])
+        unit = how.unit(change.reward)
+        size = f"{signed(total.value, digits)}{unit} ({level} {signed(total.low, digits)} to "
+        parts.append(f"{size}{signed(total.high, digits)}) over the {decisions:,.0f} decisions of the log")
+    if parts:
+        yield "; ".join(parts)
+
+
+def relative_words(interval: Interval) -> str:
+    """``+15% (95% +12% to +18%)``."""
+    digits = max(decimals([100 * interval.width]) - 1, 0)
+    value, low, high = (
+        f"{signed(100 * end, digits)}%" for end in (interval.value, interval.low, interval.high)
+    )
+    return f"{value} ({interval.level:.0%} {low} to {high})"
+
+
+def needed_words(evaluation: Evaluation, change: Change) -> Iterable[str]:
+    """What it takes to tell a target from the logging policy, where the log does not."""
+    if change.decided or not change.std_error > 0:
+        return
+    settings = evaluation.settings
+    unit, least = settings.presentation.unit(change.reward), detectable(change)
+    digits = decimals([change.claim.width])
+    needed = times_needed(change, change.interval.value) * (settings.decisions or settings.n)
+    yield (
+        f"this log tells a difference of {number(least, digits)}{unit} or more with probability {POWER:.0%}; "
+        f"one as small as estimated takes {round_up(needed)} decisions like these (kwis.plan)"
+    )
 
 
 def _untrusted(found: Recommendation, reward: str) -> bool:

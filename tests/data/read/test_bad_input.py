@@ -158,12 +158,12 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 def test_broken_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"action": 1, "reward": 0}\n{"action": 2, reward}\n')
-    refused(f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2)", path)
-    refused(
-        f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2)",
-        path,
-        format="dsjson",
+    sentence = (
+        f"{str(path)!r} must hold one JSON object per line, got something else at row 1 (line 2): "
+        "'{\"action\": 2, reward}'; skip_bad_lines=True leaves such lines out"
     )
+    refused(sentence, path)
+    refused(sentence, path, format="dsjson")
 
 
 def test_text_where_numbers_belong_is_refused(table: dict[str, Any], tmp_path: Path) -> None:
@@ -187,8 +187,9 @@ def test_text_where_numbers_belong_is_refused(table: dict[str, Any], tmp_path: P
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_reward_that_is_not_finite_is_refused(value: float, table: dict[str, Any]) -> None:
     table["reward"][17] = value
-    refused(f"`reward` must be finite, got {value} at row 17", table)
-    refused(f"`reward` must be finite, got {value} at row 17", ex.as_pandas(table))
+    way_out = "; drop_missing=True leaves out rows without a reward" if np.isnan(value) else ""
+    refused(f"`reward` must be finite, got {value} at row 17{way_out}", table)
+    refused(f"`reward` must be finite, got {value} at row 17{way_out}", ex.as_pandas(table))
 
 
 @pytest.mark.parametrize("value", [0.0, -0.25, 1.5])
@@ -323,13 +324,21 @@ def test_a_failing_query_is_refused(table: dict[str, Any], tmp_path: Path) -> No
     refused("`query` failed: You can only execute one statement at a time", lite, query="SELECT 1; SELECT 2")
 
 
-def test_a_database_needs_a_query_and_names_its_tables(table: dict[str, Any], tmp_path: Path) -> None:
+def test_a_database_of_several_tables_needs_a_query_and_names_them(
+    table: dict[str, Any], tmp_path: Path
+) -> None:
     sentence = (
         "`query` must be given to read from a database, such as 'SELECT * FROM decisions'; its tables are "
-        "decisions"
+        "decisions, users"
     )
-    refused(sentence, ex.write_duckdb(table, tmp_path / "shop.duckdb"))
-    refused(sentence, ex.write_sqlite(table, tmp_path / "shop.db"))
+    database, lite = ex.write_duckdb(table, tmp_path / "shop.duckdb"), tmp_path / "shop.db"
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE users (id INTEGER)")
+    refused(sentence, database)
+    with sqlite3.connect(ex.write_sqlite(table, lite)) as other:
+        other.execute("CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+    other.close()
+    refused(sentence, lite)
 
 
 def test_a_database_is_never_written_to(table: dict[str, Any], tmp_path: Path) -> None:

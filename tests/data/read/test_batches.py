@@ -162,7 +162,6 @@ def put(row: int, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
-        ("reward", None, "`reward` must be finite, got nan"),
         ("propensity", 0.0, "`propensity` must be in (0, 1], got 0.0"),
         ("propensity", 1.5, "`propensity` must be in (0, 1], got 1.5"),
         ("p_new", -0.2, "`p_new` (target) must be in [0, 1], got -0.2"),
@@ -175,6 +174,13 @@ def test_a_bad_value_is_refused_with_its_row_and_file(
     path = folder / "part-1.parquet"
     rewrite(path, **{column: put(17, value)})
     refused(f"{sentence} at row 17 of {str(path)!r}", folder)
+
+
+def test_a_missing_reward_is_refused_with_its_row_and_file_and_what_to_do(folder: Path) -> None:
+    path = folder / "part-1.parquet"
+    rewrite(path, reward=put(17, None))
+    advice = "drop_missing=True leaves out rows without a reward"
+    refused(f"`reward` must be finite, got nan at row 17 of {str(path)!r}; {advice}", folder)
 
 
 def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:

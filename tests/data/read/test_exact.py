@@ -15,6 +15,7 @@ import pytest
 
 import kwis
 from kwis.data.columns import column_of_items, joined
+from kwis.data.read.arguments import Reading
 from kwis.data.read.read_log import read_source
 from kwis.errors import InputError
 
@@ -28,7 +29,7 @@ SETS = {
 
 
 def labels(source: Any, **options: Any) -> list[str]:
-    return [str(label) for label in read_source(source, **options).table.column("user").coded()[1]]
+    return [str(label) for label in read_source(source, Reading(**options)).table.column("user").coded()[1]]
 
 
 @pytest.mark.parametrize("users", SETS.values(), ids=SETS)
@@ -93,7 +94,7 @@ def test_columns_called_alike_are_refused_with_both(twin: str, tmp_path: Path) -
     both = "'country' and 'Country'" if twin == "Country" else "'country' twice"
     for source, options in sources:
         with pytest.raises(InputError, match=both):
-            read_source(source, **options)
+            read_source(source, Reading(**options))
     with pytest.raises(InputError, match=both):
         kwis.scan_log(tmp_path / "log.parquet")
 

@@ -111,7 +111,9 @@ def test_dsjson_distributions_that_contradict_the_propensity_are_not_used(tmp_pa
     assert log.behaviour is None
     assert log.propensity is not None
     assert log.propensity[5] == 0.5
-    assert log.notes[1] == "the distributions in `p` do not agree with `_label_probability` and were not used"
+    assert (
+        log.notes[-1] == "the distributions in `p` do not agree with `_label_probability` and were not used"
+    )
 
 
 def test_dsjson_of_other_kinds_is_refused(tmp_path: Path) -> None:

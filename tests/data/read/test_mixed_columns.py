@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,8 @@ def test_a_word_among_numbers_is_refused_with_its_row_and_the_ways_out(tmp_path:
         kwis.read_log(path, **ROLES)
     assert str(refused.value) == (
         "`age` (context) must hold numbers in every row, as it does in nearly all, got 'unknown' at row 17; "
-        "pass missing=['unknown'] if it stands for a gap, cast it in a query, such as TRY_CAST(age AS "
-        "DOUBLE), "
-        "or pass categorical=['age'] if these are labels"
+        "pass missing=['unknown'] if it stands for a gap or categorical=['age'] if these are labels or "
+        "query=\"SELECT * REPLACE (CAST(NULLIF(age, 'unknown') AS DOUBLE) AS age) FROM log\""
     )
 
 
@@ -40,7 +40,9 @@ def test_each_way_out_works(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "log.csv", table(age=ages("unknown")))
     gap = kwis.read_log(write_csv(tmp_path / "gap.csv", table(age=ages(""))), **ROLES)
     named = kwis.read_log(path, **ROLES, missing="unknown")
-    cast = kwis.read_log(path, **ROLES, query="SELECT * REPLACE (TRY_CAST(age AS DOUBLE) AS age) FROM log")
+    cast = kwis.read_log(
+        path, **ROLES, query="SELECT * REPLACE (CAST(NULLIF(age, 'unknown') AS DOUBLE) AS age) FROM log"
+    )
     np.testing.assert_array_equal(named.encoding.context, gap.encoding.context)
     np.testing.assert_array_equal(cast.encoding.context, gap.encoding.context)
     labels = kwis.read_log(path, **ROLES, categorical=["age"])
@@ -52,11 +54,9 @@ def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.C
     options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
     ended = run_with(capsys)("evaluate", path, *options)
     assert ended.code == 2
-    assert (
-        "pass --missing 'not known' if it stands for a gap, cast it in --query, such as TRY_CAST(age AS "
-        "DOUBLE)" in ended.err
-    )
-    assert "or pass --categorical age if" in ended.err
+    assert "pass --missing 'not known' if it stands for a gap or --categorical age if" in ended.err
+    query = shlex.split(ended.err.partition("or --query ")[2])[0]
+    assert run_with(capsys)("evaluate", path, *options, "--query", query).code == 0
     assert run_with(capsys)("evaluate", path, *options, "--missing", "not known").code == 0
 
 

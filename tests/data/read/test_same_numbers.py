@@ -132,7 +132,10 @@ def test_dsjson_gives_the_same_arrays_and_says_that_costs_were_turned(
 ) -> None:
     log = read_log(ex.write_dsjson(table, tmp_path / "log.dsjson"), group="_user")
     assert_same(log, reference)
-    assert log.notes == ("costs were turned into rewards by changing their sign",)
+    assert log.notes == (
+        "costs were turned into rewards by changing their sign",
+        "features of the actions (`_multi`) are not used: actions are known by their position",
+    )
     assert log.behaviour is not None
     np.testing.assert_allclose(
         log.behaviour, np.column_stack([table[f"p_{k}"] for k in (1, 2, 3)]), atol=1e-12

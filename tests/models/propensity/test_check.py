@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import kwis
 from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.data.sample_log import sample_log
 from kwis.errors import UnsupportedError
 from kwis.models.propensity import (
-    check_propensities,
     estimate_propensities,
+    propensity_signs,
     refuse_deterministic,
     reliability,
     support,
@@ -44,7 +45,7 @@ def made(seed: int = 0, n: int = N, **changes: Any) -> LoggedBandit:
 
 
 def kinds(log: LoggedBandit) -> list[tuple[str, bool]]:
-    return [(finding.kind, finding.serious) for finding in check_propensities(log).findings]
+    return [(finding.kind, finding.serious) for finding in propensity_signs(log).findings]
 
 
 def test_right_propensities_raise_no_alarm_more_often_than_they_may() -> None:
@@ -60,8 +61,8 @@ def test_actions_that_contradict_their_propensities_are_found() -> None:
     wrong = replace(log, behaviour=tilted / tilted.sum(axis=1, keepdims=True))
     assert ("misfit", True) in kinds(wrong)
     assert (
-        check_propensities(wrong).reliability.expected_calibration_error
-        > 2 * check_propensities(log).reliability.expected_calibration_error
+        propensity_signs(wrong).reliability.expected_calibration_error
+        > 2 * propensity_signs(log).reliability.expected_calibration_error
     )
 
 
@@ -76,7 +77,7 @@ def test_groups_widen_the_test_of_fit() -> None:
 
 def test_a_placeholder_is_found() -> None:
     assert kinds(made(propensity=np.full(N, 0.5))) == [("constant", True)]
-    sentence = check_propensities(made(propensity=np.full(N, 0.5))).findings[0].sentence
+    sentence = propensity_signs(made(propensity=np.full(N, 0.5))).findings[0].sentence
     assert sentence == "every propensity is 0.5 although there are 3 actions, which looks like a placeholder"
 
 
@@ -84,7 +85,7 @@ def test_a_uniform_logger_is_only_noted_unless_its_actions_are_not_uniform() -> 
     rng = np.random.default_rng(0)
     even = made(propensity=np.full(N, 1 / 3), action=rng.integers(3, size=N))
     assert kinds(even) == [("constant", False)]
-    assert check_propensities(even).fit_p_value > 0.01
+    assert propensity_signs(even).fit_p_value > 0.01
     uneven = made(propensity=np.full(N, 1 / 3), action=rng.choice(3, N, p=(0.5, 0.3, 0.2)))
     assert kinds(uneven) == [("constant", False), ("misfit", True)]
 
@@ -134,7 +135,7 @@ def test_a_uniform_logger_may_have_actions_that_chance_left_out() -> None:
         }
         return read_log(columns, propensity="p", context="x")
 
-    (found,) = check_propensities(uniform(48)).findings
+    (found,) = propensity_signs(uniform(48)).findings
     assert found.sentence == (
         "every propensity is 0.02, one over 50 actions, of which 48 were taken: right if actions were "
         "drawn uniformly"
@@ -152,7 +153,7 @@ def test_rare_actions_that_nobody_happened_to_take_are_no_misfit() -> None:
         action = (rng.random(400)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)
         columns = {"action": action, "reward": np.ones(400), "x": rng.normal(size=400), "b": chance}
         values.append(
-            check_propensities(read_log(columns, propensity="b", context="x", actions=range(4))).fit_p_value
+            propensity_signs(read_log(columns, propensity="b", context="x", actions=range(4))).fit_p_value
         )
     assert np.mean(np.array(values) < 0.05) == pytest.approx(0.05, abs=0.045)
 
@@ -160,7 +161,7 @@ def test_rare_actions_that_nobody_happened_to_take_are_no_misfit() -> None:
 def test_certainty_in_some_rows_is_found() -> None:
     values = made().propensity.copy()
     values[:90] = 1.0
-    check = check_propensities(made(propensity=values))
+    check = propensity_signs(made(propensity=values))
     assert [(finding.kind, finding.serious) for finding in check.findings] == [("certain", True)]
     assert (
         check.findings[0].sentence
@@ -218,7 +219,7 @@ def test_a_randomised_log_is_not_refused() -> None:
 
 def test_actions_that_nobody_took_are_named() -> None:
     log = sample_log(300).read(actions=["banner", "email", "push", "call"])
-    found = check_propensities(log).findings
+    found = propensity_signs(log).findings
     assert [(finding.kind, finding.sentence) for finding in found] == [("never_logged", "no row took 'call'")]
 
 
@@ -256,3 +257,12 @@ def test_the_part_of_a_target_that_the_log_cannot_show_is_measured() -> None:
     assert result.beyond == pytest.approx((0.7 + 0.4) / 2)
     assert result.rows == 40
     assert support(log, replace(target, distribution=None)).beyond is None
+
+
+def test_the_old_name_gives_what_the_report_has_and_says_so() -> None:
+    log = made(propensity=np.full(N, 0.5))
+    with pytest.warns(DeprecationWarning, match=r"use kwis\.propensity_report\(log\)\.check"):
+        old = kwis.check_propensities(log)
+    new = kwis.propensity_report(log).check
+    assert [finding.sentence for finding in old.findings] == [finding.sentence for finding in new.findings]
+    assert "check_propensities" not in kwis.__all__

@@ -235,4 +235,10 @@ def as_page(results: Results) -> str:
     for part in chapters(results):
         tables = [as_markdown(table) for table in part.tables]
         body.append(f"## {part.title}\n\n" + "\n\n".join((*part.paragraphs, *tables)))
-    return "\n\n".join(["# Past the paper", INTRODUCTION, *body]) + "\n"
+    return "\n\n".join(["# Past the paper", introduction(results), *body]) + "\n"
+
+
+def introduction(results: Results) -> str:
+    """What this is about, and how its IW and SNIW policies were trained."""
+    once = "Its IW and SNIW policies are trained once per dataset, unlike those of the reproduction."
+    return f"{INTRODUCTION} {once}" if results.design.training == "once" else INTRODUCTION

@@ -44,7 +44,7 @@ class Bench:
     def of(cls, workshop: Workshop, cell: Cell) -> Bench:
         laboratory, expected = workshop.laboratory, workshop.rewards(cell.logging).test
         logs = [laboratory.log(cell.logging, number) for number in range(1, laboratory.design.test_sets + 1)]
-        evaluation = laboratory.probabilities(cell.evaluation)[laboratory.rows[1]]
+        evaluation = laboratory.target(cell)[laboratory.rows[1]]
         action = np.stack([log.action for log in logs], axis=1)
         return cls(
             evaluation=evaluation,

@@ -173,7 +173,9 @@ class _Dataset:
             Measure(name="misfit-repaired", value=divergence(truth, repaired.test)),
             Measure(name="repair", value=repaired.p_value, words="kept" if repaired.kept else "repaired"),
             Measure(name="explained", value=self.workshop.rewards(cell.logging).explained),
-            Measure(name="smoothness", value=self.smoothness.of(cell.evaluation, cell.behaviour)),
+            Measure(
+                name="smoothness", value=self.smoothness.of(self.laboratory.evaluated(cell), cell.behaviour)
+            ),
         )
 
     def _ablation(self, cell: Cell) -> PipelineResults:
@@ -242,4 +244,4 @@ class _Dataset:
     def _repaired_weight(self, cell: Cell, train: Ints) -> Floats:
         action = self.laboratory.log(cell.logging, 0).action
         propensity = self.workshop.repair(Pair.of(cell)).train[np.arange(train.size), action]
-        return self.laboratory.probabilities(cell.evaluation)[train, action] / propensity
+        return self.laboratory.target(cell)[train, action] / propensity

@@ -28,6 +28,15 @@ SINGLE = (
 """Estimators among which the best in hindsight is looked for: everything a user could have run."""
 
 
+PAST = "past-the-paper"
+"""Name of the results of these studies where they lie beside those of the paper."""
+
+
+def past_the_paper(results: Results) -> Results:
+    """Results of these studies: those beside the paper's, or these themselves."""
+    return results.others.get(PAST, results)
+
+
 def finished(
     results: Results, setting: str, dataset: str | None = None, column: str = RECOMMENDED
 ) -> list[CellFacts]:

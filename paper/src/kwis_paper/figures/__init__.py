@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from kwis_paper.figures.browser import convert, find_browser
 from kwis_paper.figures.details import (
     autoencoder_figure,
     digit_figure,
@@ -37,14 +39,20 @@ def all_figures(results: Results) -> list[Figure]:
     ]
 
 
-def write_all(figures: list[Figure], folder: Path) -> list[Path]:
-    """Write every panel as an SVG file of its own."""
+def write_all(figures: list[Figure], folder: Path, formats: Sequence[str] = ("svg",)) -> list[Path]:
+    """Write every panel as a file of its own in every format; PDF and PNG need a browser."""
+    browser = find_browser() if set(formats) - {"svg"} else ""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for figure in figures:
         for number, panel in enumerate(figure.panels, start=1):
             name = f"{figure.key}-{number}" if len(figure.panels) > 1 else figure.key
-            path = folder / f"{name}.svg"
-            path.write_text(standalone(draw(name, panel)), encoding="utf-8")
-            written.append(path)
+            drawing = standalone(draw(name, panel))
+            for ending in formats:
+                path = folder / f"{name}.{ending}"
+                if ending == "svg":
+                    path.write_text(drawing, encoding="utf-8")
+                else:
+                    convert(drawing, path, browser)
+                written.append(path)
     return written

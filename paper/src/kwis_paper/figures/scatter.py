@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kwis.report.charts import canvas as strokes
 from kwis.report.charts.axes import Scale
@@ -75,6 +76,7 @@ def scatter(key: str, shown: Scatter, width: float) -> Markup:
     taken: list[Box] = [
         _box_of_dot(area, mark) for series in shown.series if series.named for mark in _finite(series)
     ]
+    nodes += _joins(area, shown.series)
     for series in shown.series:
         nodes += [_dot(area, series, mark) for mark in _finite(series)]
     for series in shown.series:
@@ -84,6 +86,17 @@ def scatter(key: str, shown: Scatter, width: float) -> Markup:
 
 def _finite(series: Series) -> list[Mark]:
     return [mark for mark in series.marks if math.isfinite(mark.x) and math.isfinite(mark.y)]
+
+
+def _joins(area: Canvas, series: Sequence[Series]) -> list[Node]:
+    """A line between the points of the same name in two series, such as ours and the paper's."""
+    places: dict[str, list[tuple[float, float]]] = {}
+    for one in series:
+        for mark in _finite(one):
+            places.setdefault(mark.name, []).append((area.across(mark.x), area.down(mark.y)))
+    return [
+        strokes.line(*start, *end, "p-join") for found in places.values() for start, end in pairwise(found)
+    ]
 
 
 def _legend(series: Sequence[Series]) -> list[Node]:

@@ -42,7 +42,7 @@ def coverage_follows_error(results: Results, truth: Truth) -> Finding:
     linked = rank_correlation(errors, [row.kernel[-1] for row in rows])
     lost = float(np.mean([row.kernel[-1] - row.wis[-1] for row in rows]))
     return Finding(
-        linked < -0.5,
+        linked < -0.5 and lost < 0,
         f"rank correlation of error and coverage {linked:+.2f}; Kernel-WIS minus WIS {lost:+.3f} in the mean "
         f"at 95 % ({kind})",
     )

@@ -12,10 +12,10 @@ def agreement_table(results: Results) -> Table:
     return Table(
         key="agreement",
         title="Agreement with the published numbers",
-        caption="Rows of ours that agree with the published ones, against the published truth. Errors are "
-        "compared at the printed "
-        "precision; arrhythmia, whose rows differ, takes part in the counts only. Shares without a goal are "
-        "shown whatever they are.",
+        caption="Every published table, no row of it twice: rows of ours that agree with the published ones, "
+        "against the published truth. Errors are compared at the printed precision; arrhythmia, whose rows "
+        "differ, takes part in the counts only. A published row into which no experiment of ours falls does "
+        "not agree. Shares without a goal are shown whatever they are.",
         columns=("Statement", "Agree", "Of", "Share", "Goal", "Reached", "Without results"),
         lines=tuple(_line(check) for check in checks(results)),
     )

@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from kwis_paper.ascent import EPOCHS, SETUPS
 from kwis_paper.results import Results, Truth
-from kwis_paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reward_note
+from kwis_paper.summaries import SIGNIFICANT, Bucket, Pair, Spread, buckets, notes_of, reading_of, reward_note
 from kwis_paper.tables.record import MISSING, Entry, Line, Table, difference, number, spread, text, whole
-from kwis_paper.training import (
-    ASCENT_EPOCHS,
-    ASCENT_STEP,
-    CLASSIFIER_EPOCHS,
-    CLASSIFIER_STEP,
-    VALIDATION_SHARE,
-)
+from kwis_paper.training import CLASSIFIER_EPOCHS, CLASSIFIER_STEP, VALIDATION_SHARE
 
 _TITLES = {
     "oracle": ("Oracle behaviour policies", "tbl:k_wis_wis_oracle_results"),
@@ -52,10 +47,11 @@ TRUTH_WORDS = {
 }
 
 
-def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
-    """The table of one setting under one truth."""
+def bucket_table(results: Results, setting: str, truth: Truth, part: str = "") -> Table:
+    """The table of one setting under one truth; ``part`` names results of another design."""
     rows = buckets(results, setting, truth)
     title, label = _TITLES[setting]
+    title += f" ({reading_of(results.design)})" if setting == "continuous" else ""
     caption = (
         f"{title}: mean absolute error ± standard deviation over experiments, {TRUTH_WORDS[truth]}. Bold: "
         f"the better of WIS and "
@@ -63,7 +59,7 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
         "the same experiments."
     )
     return Table(
-        key=f"{setting}-{truth}",
+        key=f"{setting}-{truth}{f'-{part}' if part else ''}",
         title=f"{title}, {truth} truth",
         caption=caption,
         columns=tuple(name for _, name in _COLUMNS),
@@ -80,11 +76,13 @@ def bucket_table(results: Results, setting: str, truth: Truth) -> Table:
 
 def choice_notes(results: Results, setting: str) -> tuple[str, ...]:
     """Choices of ours where the paper is silent, which the rows of a setting depend on."""
+    on = {
+        "per-log": "on the log of every logging policy, with the propensities of the behaviour policy",
+        "once": "once per dataset, on what the Gibbs policy with faulty action 0 at temperature 0.5 logged",
+    }[results.design.training]
     ascent = (
-        f"IW and SNIW policies: trained once per dataset and temperature by {ASCENT_EPOCHS} full-batch steps "
-        f"of {ASCENT_STEP} up the "
-        "logarithm of the estimate, on training rows logged by the Gibbs policy with faulty action 0 at "
-        "temperature 0.5: our choices."
+        f"IW and SNIW policies are trained {on}, by gradient ascent over {EPOCHS} epochs "
+        f"({SETUPS[results.design.training].words}): inferred, not in the paper."
     )
     classifier = (
         f"Logging classifiers: Adam with a step of {CLASSIFIER_STEP:g}, at most {CLASSIFIER_EPOCHS} epochs, "

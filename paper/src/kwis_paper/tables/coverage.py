@@ -11,13 +11,18 @@ from kwis_paper.tables.buckets import TRUTH_WORDS, missing_notes
 from kwis_paper.tables.record import Entry, Line, Table, difference, number, text
 
 _LABELS = {"oracle": "tbl:k_wis_wis_oracle_width", "non-oracle": "tbl:k_wis_wis_non_oracle_width"}
-_KINDS = {"influence": "influence-function intervals", "bootstrap": "percentile bootstrap intervals"}
+_KINDS = {
+    "influence": "influence-function intervals",
+    "bootstrap": "percentile bootstrap intervals",
+    "fixed-percentile": "the paper's own intervals, normaliser fixed,",
+}
 _NAMES = ("WIS", "Kernel-WIS", "Normalised")
 
 
 def coverage_tables(results: Results, setting: str, truth: Truth) -> list[Table]:
-    """One table per kind of interval."""
-    return [_table(results, setting, truth, kind) for kind in INTERVALS]
+    """One table per kind of interval that was run."""
+    run = [kind for kind in INTERVALS if kind != "bootstrap" or results.replicates]
+    return [_table(results, setting, truth, kind) for kind in run]
 
 
 def _table(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> Table:
@@ -31,12 +36,7 @@ def _table(results: Results, setting: str, truth: Truth, kind: IntervalKind) -> 
     done = sum(not math.isnan(row.wis[0]) for row in rows)
     notes = [*notes_of([row.bucket.dataset for row in rows]), *missing_notes([row.bucket for row in rows])]
     if kind == "bootstrap":
-        words = f"Resamples: {results.replicates}; rows with intervals: {done} of {len(rows)}."
-        notes.append(
-            words
-            if results.replicates
-            else "No bootstrap intervals have been run: `kwis paper run --bootstrap 200` adds them."
-        )
+        notes.append(f"Resamples: {results.replicates}; rows with intervals: {done} of {len(rows)}.")
     caption = (
         f"Mean coverage of {_KINDS[kind]} over {results.design.test_sets} test sets, {TRUTH_WORDS[truth]}. "
         f"The published level is unknown; "

@@ -9,11 +9,11 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis import estimators as core
-from kwis.compat.obp.arrays import Given
+from kwis.compat.obp.inputs import Given, number
 from kwis.compat.obp.shared import Clipped, ValueEstimator
 from kwis.data.scaling import standardise
 from kwis.errors import UnsupportedError
-from kwis.sample import WeightedSample
+from kwis.sample import WeightedSample, safe_ratio
 from kwis.typing import Bandwidth, Floats
 
 
@@ -39,8 +39,10 @@ class SelfNormalizedInverseProbabilityWeighting(Clipped):
 
 @dataclass(frozen=True)
 class ReplayMethod(ValueEstimator):
-    """Mean reward of the rows whose action a deterministic policy would have taken; right if the logger drew
-    actions uniformly.
+    """Mean reward of the rows whose action the policy would have taken; right if the logger drew actions
+    uniformly.
+
+    Of a stochastic policy rows count by the probability with which it would have taken their action.
     """
 
     estimator_name: str = "rm"
@@ -50,14 +52,10 @@ class ReplayMethod(ValueEstimator):
 
     def _ratio(self, given: Given, shares: Floats) -> Floats:
         evaluated = shares[np.arange(shares.shape[0]), given.actions(shares)]
-        if ((evaluated > 0) & (evaluated < 1)).any():
-            row = int(np.argmax((evaluated > 0) & (evaluated < 1)))
-            raise UnsupportedError(
-                f"`action_dist` must be 0 or 1 for {self.estimator_name}, got {evaluated[row]} at row {row}"
-            )
         if not evaluated.any():
             raise UnsupportedError(
-                f"`action_dist` must choose the logged action in some row for {self.estimator_name}, got none"
+                f"`action_dist` must have a chance to choose the logged action in some row for "
+                f"{self.estimator_name}, got none"
             )
         return evaluated
 
@@ -128,6 +126,56 @@ class DoublyRobustWithShrinkage(Clipped):
             return ratio
         with np.errstate(invalid="ignore"):
             return np.where(ratio > 0, self.lambda_ * ratio / (ratio**2 + self.lambda_), 0.0)
+
+
+def _harmonic(ratio: Floats, lambda_: float) -> Floats:
+    """``w / (1 - lambda + lambda w)`` (Metelli et al. 2021)."""
+    return safe_ratio(ratio, 1 - lambda_ + lambda_ * ratio)
+
+
+@dataclass(frozen=True)
+class SubGaussianInverseProbabilityWeighting(Clipped):
+    """Plain importance sampling with the harmonic mean of weights and 1, ``lambda_`` from 0 to 1."""
+
+    lambda_: float = 0.0
+    estimator_name: str = "sg-ipw"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number(self.lambda_, "lambda_", 0.0, 1.0)
+
+    def _core(self) -> Any:
+        return core.VIS()
+
+    def _weight(self, ratio: Floats) -> Floats:
+        return _harmonic(ratio, self.lambda_)
+
+
+@dataclass(frozen=True)
+class SubGaussianDoublyRobust(SubGaussianInverseProbabilityWeighting):
+    """Doubly robust with the harmonic mean of weights and 1."""
+
+    _uses_predictions = True
+    estimator_name: str = "sg-dr"
+
+    def _core(self) -> Any:
+        return core.DoublyRobust()
+
+
+@dataclass(frozen=True)
+class BalancedInverseProbabilityWeighting(Clipped):
+    """Plain importance sampling with ``estimated_importance_weights``, as from
+    :class:`ImportanceWeightEstimator`.
+    """
+
+    estimator_name: str = "b-ipw"
+
+    def _core(self) -> Any:
+        return core.VIS()
+
+    def _ratio(self, given: Given, shares: Floats) -> Floats:
+        name = "estimated_importance_weights"
+        return check.weights(given.other(name), name, shares.shape[0], like="action_dist")
 
 
 @dataclass(frozen=True)

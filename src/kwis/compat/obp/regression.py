@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.arrays import Given, codes
-from kwis.errors import InputError, UnsupportedError
+from kwis.compat.obp.inputs import Given, codes
+from kwis.errors import InputError
 from kwis.models.fitting import fitting
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints
 
-METHODS = ("normal", "iw")
+METHODS = ("normal", "iw", "mrdr")
 
 
 @dataclass
@@ -30,8 +30,9 @@ class RegressionModel:
     base_model
         A scikit-learn regressor, or a classifier for rewards of 0 and 1.
     fitting_method
-        ``"normal"``, or ``"iw"``: rows count by their importance weight, for which ``pscore`` and
-        ``action_dist`` are needed.
+        ``"normal"``; ``"iw"``: rows count by their importance weight; or ``"mrdr"``: rows count by
+        ``pi (1 - p) / p^2``, which makes the doubly robust estimate vary least. The last two need ``pscore``
+        and ``action_dist``.
     """
 
     n_actions: int
@@ -45,7 +46,7 @@ class RegressionModel:
         check.whole(self.n_actions, "n_actions", 2)
         check.whole(self.len_list, "len_list", 1)
         if self.fitting_method not in METHODS:
-            raise UnsupportedError(
+            raise InputError(
                 f"`fitting_method` must be one of {', '.join(METHODS)}, got {self.fitting_method!r}"
             )
         described = np.eye(self.n_actions) if self.action_context is None else self.action_context
@@ -118,9 +119,10 @@ class RegressionModel:
             n, n_folds, 0 if random_state is None else check.whole(random_state, "random_state", 0)
         )
         found = np.empty((n, self.n_actions, self.len_list))
+        names = ("action", "reward", "pscore", "position", "action_dist")
         columns = [
-            None if value is None else np.asarray(value)
-            for value in (action, reward, pscore, position, action_dist)
+            None if value is None else _rows(value, name, n)
+            for value, name in zip((action, reward, pscore, position, action_dist), names, strict=True)
         ]
         for number in np.unique(fold):
             kept = fold != number
@@ -144,8 +146,24 @@ class RegressionModel:
     def _weights(self, action: Ints, pscore: Any, position: Any, action_dist: Any, n: int) -> Floats | None:
         if self.fitting_method == "normal":
             return None
-        given = Given(name="fitting_method='iw'", pscore=pscore, position=position, action_dist=action_dist)
-        return given.distribution()[np.arange(n), action] / given.propensities(n, estimated=False)
+        name = f"fitting_method={self.fitting_method!r}"
+        given = Given(name=name, pscore=pscore, position=position, action_dist=action_dist)
+        shares = given.distribution()
+        check.same_length(len(shares), "action_dist", n, "context")
+        if shares.shape[1] != self.n_actions:
+            raise InputError(f"`action_dist` must have {self.n_actions} actions, got {shares.shape[1]}")
+        propensity = given.propensities(n, estimated=False)
+        weight = shares[np.arange(n), action] / propensity
+        return np.asarray(weight if self.fitting_method == "iw" else weight * (1 - propensity) / propensity)
+
+
+def _rows(value: Any, name: str, n: int) -> Any:
+    """An array with one entry per row."""
+    array = np.asarray(value)
+    if array.ndim == 0:
+        raise InputError(f"`{name}` must be an array with one entry per row, got {value!r}")
+    check.same_length(array.shape[0], name, n, "context")
+    return array
 
 
 def _mean_of(model: Any, design: Floats) -> Floats:

@@ -9,18 +9,32 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.arrays import Given
+from kwis.compat.obp.inputs import Given, WrongTypeError, count, number, yes_or_no
 from kwis.errors import InputError
 from kwis.intervals import Bootstrap
-from kwis.models.reward.sample import PredictedSample
+from kwis.intervals.draws import count_chunks
+from kwis.models.reward.predicted import PredictedSample
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
 
-class ValueEstimator(ABC):
-    """Every estimator takes the same arguments and leaves alone those it has no use for."""
+class BaseOffPolicyEstimator(ABC):
+    """What every estimator of a policy's value has; a script's own estimators derive from it."""
 
     estimator_name: str
+
+    @abstractmethod
+    def estimate_policy_value(self, *args: Any, **kwargs: Any) -> float:
+        """Estimated value of the evaluation policy."""
+
+    @abstractmethod
+    def estimate_interval(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Interval of that value."""
+
+
+class ValueEstimator(BaseOffPolicyEstimator):
+    """Every estimator takes the same arguments and leaves alone those it has no use for."""
+
     _uses_weights = True
     _uses_predictions = False
 
@@ -35,6 +49,7 @@ class ValueEstimator(ABC):
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
         context: Any = None,
+        **kwargs: Any,
     ) -> float:
         """Estimated value of the evaluation policy ``action_dist``.
 
@@ -52,6 +67,9 @@ class ValueEstimator(ABC):
             Used instead of ``pscore`` by estimators made with ``use_estimated_pscore=True``.
         context
             ``(n, d)``, for :class:`KernelWIS` only.
+        kwargs
+            What other estimators need: ``estimated_importance_weights``, ``stratum_idx``, ``pscore_avg``,
+            ``action_embed``, ``pi_b``, ``p_e_a``. Left alone by those that have no use for it.
         """
         given = Given(
             name=self.estimator_name,
@@ -63,8 +81,9 @@ class ValueEstimator(ABC):
             predictions=estimated_rewards_by_reg_model,
             estimated_pscore=estimated_pscore,
             context=context,
+            others=kwargs,
         )
-        return self._core().estimate(self._sample(given)).value
+        return float(self._core().estimate(self._sample(given)).value)
 
     def estimate_interval(
         self,
@@ -80,6 +99,7 @@ class ValueEstimator(ABC):
         alpha: float = 0.05,
         n_bootstrap_samples: int = 10_000,
         random_state: int | None = None,
+        **kwargs: Any,
     ) -> dict[str, float]:
         """Percentile bootstrap interval at level ``1 - alpha``, the whole statistic redone on every resample.
 
@@ -89,8 +109,14 @@ class ValueEstimator(ABC):
             ``"mean"`` of the resamples, ``"95.0% CI (lower)"`` and ``"95.0% CI (upper)"``, with the level
             that was asked for.
         """
-        if not isinstance(alpha, float) or not 0 < alpha < 1:
+        if not isinstance(alpha, float):
+            raise WrongTypeError(f"`alpha` must be between 0 and 1, got {alpha!r}")
+        if not 0 < alpha < 1:
             raise InputError(f"`alpha` must be between 0 and 1, got {alpha!r}")
+        replicates = count(n_bootstrap_samples, "n_bootstrap_samples", 1)
+        rng = (
+            np.random.default_rng() if random_state is None else check.whole(random_state, "random_state", 0)
+        )
         given = Given(
             name=self.estimator_name,
             reward=reward,
@@ -101,21 +127,11 @@ class ValueEstimator(ABC):
             predictions=estimated_rewards_by_reg_model,
             estimated_pscore=estimated_pscore,
             context=context,
+            others=kwargs,
         )
-        method = Bootstrap(
-            replicates=check.whole(n_bootstrap_samples, "n_bootstrap_samples", 2), method="percentile"
-        )
-        rng = (
-            np.random.default_rng() if random_state is None else check.whole(random_state, "random_state", 0)
-        )
-        found = method.interval(self._core(), self._sample(given), 1 - alpha, rng)
-        assert found.distribution is not None  # a bootstrap always keeps it
+        low, mean, high = _percentiles(self._core(), self._sample(given), alpha, replicates, rng)
         level = f"{round(100 * (1 - alpha), 6)}%"
-        return {
-            "mean": float(found.distribution.mean()),
-            f"{level} CI (lower)": found.low,
-            f"{level} CI (upper)": found.high,
-        }
+        return {"mean": mean, f"{level} CI (lower)": low, f"{level} CI (upper)": high}
 
     @abstractmethod
     def _core(self) -> Any:
@@ -147,6 +163,19 @@ class ValueEstimator(ABC):
         )
 
 
+def _percentiles(
+    core: Any, sample: WeightedSample, alpha: float, replicates: int, rng: Any
+) -> tuple[float, float, float]:
+    """Low end, mean and high end of the estimates on the resamples; a single one is all three."""
+    if replicates == 1:
+        counts = next(iter(count_chunks(sample.n, None, 1, check.generator(rng))))
+        only = float(core.resampled(sample, counts).values[0])
+        return only, only, only
+    found = Bootstrap(replicates=replicates, method="percentile").interval(core, sample, 1 - alpha, rng)
+    assert found.distribution is not None  # a bootstrap always keeps it
+    return found.low, float(found.distribution.mean()), found.high
+
+
 @dataclass(frozen=True)
 class Clipped(ValueEstimator):
     """Weights above ``lambda_`` count as ``lambda_``."""
@@ -156,8 +185,8 @@ class Clipped(ValueEstimator):
     estimator_name: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.lambda_, int | float) or not self.lambda_ >= 0:
-            raise InputError(f"`lambda_` must be a number of at least 0, got {self.lambda_!r}")
+        number(self.lambda_, "lambda_", 0.0)
+        yes_or_no(self.use_estimated_pscore, "use_estimated_pscore")
 
     def _weight(self, ratio: Floats) -> Floats:
         return np.minimum(ratio, self.lambda_)

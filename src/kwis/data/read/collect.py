@@ -10,11 +10,12 @@ they are read, and those of a large log wait outside memory, see :mod:`kwis.runt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kwis.data.log import LoggedBandit, in_files
+from kwis.data.read.arguments import LogArguments, refuse_said
 from kwis.data.read.assemble import assemble
 from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
 from kwis.data.read.frames import from_frame
@@ -45,15 +46,21 @@ def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None 
     table = _table(source, source.parts(runner), names, runner)
     files = _files(source)
     try:
-        return replace(assemble(TableSource(table=table, notes=notes), log.roles), files=files)
+        return replace(
+            assemble(TableSource(table=table, notes=notes, dialect="duckdb"), log.roles), files=files
+        )
     except InputError as trouble:
         raise InputError(in_files(str(trouble), files)) from None
 
 
-def opened(log: Any, client: Any = None, progress: Progress | None = None) -> LoggedBandit:
-    """The log behind whatever somebody calls one, its columns with their usual names."""
+def opened(
+    log: Any, said: LogArguments, client: Any = None, progress: Progress | None = None
+) -> LoggedBandit:
+    """The log behind whatever somebody calls one, and what is said about it."""
+    if isinstance(log, ScannedLog):
+        refuse_said(said)
     try:
-        scanned = log if isinstance(log, ScannedLog) else scan_log(log)
+        scanned = log if isinstance(log, ScannedLog) else scan_log(log, **said)
         return collected(scanned, client=client, progress=progress)
     except InputError as trouble:
         if isinstance(log, ScannedLog):
@@ -70,7 +77,7 @@ def _files(source: Batches) -> tuple[tuple[str, int], ...]:
 
 def _whole(source: Whole, runner: Runner) -> TableSource:
     """A path is read where the runner works, anything else here."""
-    arguments = (source.given, source.query, source.format, source.allow_external)
+    arguments = (source.given, source.reading)
     found: TableSource = (
         runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
     )
@@ -85,31 +92,8 @@ def _columns(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str,
         return tuple(source.types), ()
     shared = source.shared()
     uneven = [name for name in source.types if name not in shared]
-    source.check([name for name in _named(roles) if name in uneven])
+    source.check([name for name in roles.columns() if name in uneven])
     return shared, (*source.notes, *note_on(uneven))
-
-
-def _named(roles: Roles) -> Iterable[str]:
-    """Every column that somebody named."""
-    yield from roles.single
-    for several in (
-        roles.reward or "reward",
-        roles.propensity or (),
-        roles.context or (),
-        roles.categorical,
-        roles.candidates,
-        roles.position,
-    ):
-        yield from _names_in(several)
-
-
-def _names_in(named: Any) -> Iterable[str]:
-    """Column names in a name, a list or a mapping of them; by logger a mapping may hold mappings."""
-    if isinstance(named, str):
-        yield named
-    elif isinstance(named, Mapping | list | tuple):
-        for one in named.values() if isinstance(named, Mapping) else named:
-            yield from _names_in(one)
 
 
 def _table(source: Batches, parts: Sequence[Any], names: Sequence[str], runner: Runner) -> Table:

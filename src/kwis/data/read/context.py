@@ -49,7 +49,7 @@ def context_columns(
     """The columns named, or else all that have no other role; ``used`` are those of rewards and
     propensities. Columns of ``candidates`` are context only if they are named.
     """
-    taken = {*used, *roles.single, *candidates}
+    taken = {*used, *roles.single, *candidates, *(("reward",) if roles.reward is False else ())}
     if roles.context is not None:
         names = table.expand(roles.context, "context")
         for name in names:

@@ -6,14 +6,16 @@ SQLite is read through Python's own module: DuckDB would first have to download 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kwis.data.columns import object_array
-from kwis.data.read.duck import clear_errors, connect, first_line, run_query
+from kwis.data.read.duck import clear_errors, connect, first_line, quoted, run_query
 from kwis.data.read.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
+from kwis.data.read.source import Source
 from kwis.data.table import Table, refuse_alike, table_of
 from kwis.errors import InputError
 
@@ -29,23 +31,24 @@ def database_kind(path: str) -> str | None:
     return "duckdb" if start[8:12] == b"DUCK" else None
 
 
-def read_database(path: str, kind: str, query: str | None, allow_external: bool = False) -> Table:
-    """Result of ``query`` on the database file."""
+def read_database(path: str, kind: str, query: str | None, allow_external: bool = False) -> Source:
+    """Result of ``query`` on the database file; without one, its only table."""
     if kind == "sqlite":
         source = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
         try:
-            wanted = _given(query, lambda: _sqlite_tables(source))
+            wanted = _Wanted.of(query, lambda: _sqlite_tables(source))
             if not allow_external:
                 confine_sqlite(source)
-            return read_sqlite(source, wanted)
+            table = read_sqlite(source, wanted.query)
         finally:
             source.close()
+        return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="sqlite")
     with clear_errors(f"cannot open {path!r}"):
         connection = connect(path)
     with connection:
-        return run_query(
-            connection, _given(query, lambda: _duckdb_tables(connection)), confined=not allow_external
-        )
+        wanted = _Wanted.of(query, lambda: _duckdb_tables(connection))
+        table = run_query(connection, wanted.query, confined=not allow_external)
+    return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="duckdb")
 
 
 def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
@@ -80,15 +83,27 @@ def _reading_only(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute(f"PRAGMA query_only = {int(before)}")
 
 
-def _given(query: str | None, tables: Any) -> str:
-    if query is not None:
-        return query
-    names = tables()
-    known = f"its tables are {', '.join(names)}" if names else "it has no tables"
-    raise InputError(
-        f"`query` must be given to read from a database, such as 'SELECT * FROM "
-        f"{names[0] if names else 'log'}'; {known}"
-    )
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The query to run, and what to say about it."""
+
+    query: str
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, query: str | None, tables: Callable[[], list[str]]) -> _Wanted:
+        """The query given, or all of a database's only table."""
+        if query is not None:
+            return cls(query)
+        names = tables()
+        if len(names) == 1:
+            note = f"the log is the table `{names[0]}`, the only one of its database"
+            return cls(f"SELECT * FROM {quoted(names[0])}", (note,))
+        known = f"its tables are {', '.join(names)}" if names else "it has no tables"
+        raise InputError(
+            f"`query` must be given to read from a database, such as 'SELECT * FROM "
+            f"{names[0] if names else 'log'}'; {known}"
+        )
 
 
 def _sqlite_tables(connection: sqlite3.Connection) -> list[str]:
@@ -96,7 +111,8 @@ def _sqlite_tables(connection: sqlite3.Connection) -> list[str]:
         return [
             str(name)
             for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                "AND name NOT GLOB 'sqlite_*' ORDER BY name"
             )
         ]
     except sqlite3.Error as failure:

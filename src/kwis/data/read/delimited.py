@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from kwis.data.read.duck import FILE, lines_of, listed, literal, quoted
 from kwis.data.read.limits import LINE_BYTES, opened, refuse_columns, refuse_expansion
 from kwis.data.read.uneven import uneven
+from kwis.data.remedy import GAPS
 from kwis.data.table import refuse_alike
-from kwis.data.written import GAPS
 from kwis.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,20 +6,22 @@ field                   becomes
 ``_label_cost``         the reward, with its sign changed
 ``_label_Action``       the action: its position among those offered, from 1
 ``_label_probability``  the propensity; ``a`` and ``p`` give the whole distribution
-``c``                   the context, nested names joined by a dot (``User.age``); names that start with
-                        ``_`` are no features for Vowpal Wabbit and none here, nor are the features of the
-                        actions (``_multi``)
+``c``                   the context, nested names joined by a dot (``User.age``); lists of objects are taken
+                        apart, ``"FromUrl": [{"weather": ...}]`` into ``FromUrl.weather``, or into
+                        ``FromUrl.0.weather``, ... where there are several; names that start with ``_`` are
+                        no features for Vowpal Wabbit and none here, nor are the features of the actions
+                        (``_multi``)
 ``pdrop``               the row weight ``1 / (1 - pdrop)``
 ``Timestamp``           the time
 ======================  ====================================================================================
 
 Lines without a decision (observations that arrived alone) and those marked ``_skipLearn`` are left out, with
-a note.
+a note; another note names whatever else of ``c`` is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +29,8 @@ import numpy as np
 
 from kwis.data.columns import Array, Column
 from kwis.data.read.duck import clear_errors, connect, query_table
-from kwis.data.read.json_lines import create_from_json
+from kwis.data.read.json_lines import create_from_json, good_lines
+from kwis.data.read.limits import refuse_cells, refuse_columns
 from kwis.data.read.source import Roles, Source
 from kwis.data.table import Table
 from kwis.errors import InputError
@@ -36,12 +39,12 @@ from kwis.typing import Floats, Ints
 _NEEDED = ("_label_cost", "_label_probability", "_label_Action")
 
 
-def read_dsjson(paths: Sequence[str]) -> Source:
+def read_dsjson(paths: Sequence[str], *, skip_bad_lines: bool = False) -> Source:
     """Log of dsjson files, in the order of their names."""
     doing = f"cannot read {paths[0]!r} as dsjson"
-    with connect() as connection:
+    with good_lines(paths, wanted=skip_bad_lines) as good, connect() as connection:
         with clear_errors(doing):
-            create_from_json(connection, paths, "lines")
+            create_from_json(connection, good.paths, "lines")
             names = [name for name, *_ in connection.execute("DESCRIBE lines").fetchall()]
             total = int(connection.execute("SELECT count(*) FROM lines").fetchall()[0][0])
         _refuse_other_formats(names, paths[0])
@@ -51,18 +54,37 @@ def read_dsjson(paths: Sequence[str]) -> Source:
             else ""
         )
         lists = " EXCLUDE (a, p)" if {"a", "p"} <= set(names) else ""
-        table = query_table(connection, f"SELECT *{lists} FROM lines WHERE {kept}", doing)
+        table = query_table(connection, f"SELECT *{lists} FROM lines WHERE {kept}", doing, lists=_is_context)
         offered: list[Any] = []
         if lists:
             with clear_errors(doing):
                 offered = connection.execute(f"SELECT a, p FROM lines WHERE {kept}").fetchall()
-    notes = ["costs were turned into rewards by changing their sign"]
+    notes = [*good.notes, "costs were turned into rewards by changing their sign"]
     if table.n < total:
         notes.append(
             f"{total - table.n} of {total} lines were left out: they hold no decision, or are marked to be "
             f"skipped"
         )
-    return _source(table, offered, notes)
+    return _source(table, offered, [*notes, *_unused(table)], paths)
+
+
+def _is_context(name: str) -> bool:
+    """Whether a field is part of the shared context: names that start with ``_`` are no features."""
+    first, *parts = name.split(".")
+    return first == "c" and not any(part.startswith("_") for part in parts)
+
+
+def _unused(table: Table) -> Iterator[str]:
+    """What of the context is no feature here, though it is one for Vowpal Wabbit."""
+    other = (*table.opaque, *table.lists)
+    lists = [name.removeprefix("c.") for name in other if _is_context(name)]
+    if lists:
+        yield (
+            f"left out of the context, as they hold neither numbers, text, dates nor objects of these: "
+            f"{', '.join(lists)}"
+        )
+    if any(name == "c._multi" or name.startswith("c._multi.") for name in (*other, *table.columns)):
+        yield "features of the actions (`_multi`) are not used: actions are known by their position"
 
 
 def _refuse_other_formats(names: Sequence[str], path: str) -> None:
@@ -73,7 +95,7 @@ def _refuse_other_formats(names: Sequence[str], path: str) -> None:
             raise InputError(f"`source` must be dsjson, and {path!r} has no field `{name}`")
 
 
-def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
+def _source(table: Table, offered: list[Any], notes: list[str], paths: Sequence[str]) -> Source:
     columns: dict[str, Column] = {
         name: column for name, column in table.columns.items() if not name.startswith("c.")
     }
@@ -85,7 +107,7 @@ def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
     actions: Sequence[int] | None = None
     propensity: str | tuple[str, ...] = "_label_probability"
     if offered:
-        whole = _distribution(offered)
+        whole = _distribution(offered, paths)
         actions = range(1, whole.shape[1] + 1)
         logged = (
             whole[np.arange(len(whole)), columns["_label_Action"].values.astype(np.int64) - 1]
@@ -107,7 +129,7 @@ def _source(table: Table, offered: list[Any], notes: list[str]) -> Source:
         actions=actions,
     )
     return Source(
-        table=Table(columns=columns, blocks=shared.blocks, opaque=table.opaque),
+        table=Table(columns=columns, blocks=shared.blocks, opaque=(*table.opaque, *table.lists)),
         roles=roles,
         notes=tuple(notes),
     )
@@ -149,7 +171,7 @@ class _Shared:
         return cls(columns, blocks, tuple(new for old, new in short.items() if old not in hidden))
 
 
-def _distribution(offered: list[Any]) -> Floats:
+def _distribution(offered: list[Any], paths: Sequence[str]) -> Floats:
     """``(n, K)`` probabilities by position; an action that was not offered has 0."""
     for row, (actions, chances) in enumerate(offered):
         if (
@@ -166,6 +188,8 @@ def _distribution(offered: list[Any]) -> Floats:
     counts = [len(actions) for actions, _ in offered]
     rows: Ints = np.repeat(np.arange(len(offered)), counts)
     places = np.concatenate([np.asarray(actions, dtype=np.int64) for actions, _ in offered]) - 1
+    refuse_columns(int(places.max()) + 1, paths[0])
+    refuse_cells(len(offered), int(places.max()) + 1, paths)
     whole = np.zeros((len(offered), int(places.max()) + 1))
     whole[rows, places] = np.concatenate([np.asarray(chances, dtype=np.float64) for _, chances in offered])
     return whole

@@ -5,7 +5,7 @@ ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "
 _AS_IS = {"boolean", "float", "double", "varchar"} | _WHOLE
 _HUGE = {"hugeint", "uhugeint", "bignum", "varint"}
 _AS_NUMBER = {"decimal"} | _HUGE
+MOST_RECORDS = 10  # in a list; longer ones are no features of one decision
 FILE = "__kwis_file__"
 """Column that holds the file of a row while files are read."""
 _NO_VALUES = {"null", '"null"'}
@@ -106,18 +107,32 @@ def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bo
 
 
 def query_table(
-    connection: duckdb.DuckDBPyConnection, query: str, doing: str, *, most: int | None = None
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    doing: str,
+    *,
+    most: int | None = None,
+    lists: Callable[[str], bool] | None = None,
 ) -> Table:
     """Result of a query as a table, in its row order, of ``most`` cells; nested records become columns
-    ``outer.inner``.
+    ``outer.inner``, and so do lists of records whose name ``lists`` accepts.
     """
     with clear_errors(doing):
         relation = connection.sql(query)
     refuse_alike(relation.columns)
     wanted: list[tuple[str, str]] = []
     opaque: list[str] = []
-    for name, kind in zip(relation.columns, relation.types, strict=True):
-        _expand(name, quoted(name), kind, wanted, opaque)
+
+    def length(name: str, expression: str) -> int:
+        """Records in the longest list; 0 if the list is not to be taken apart."""
+        if lists is None or not lists(name):
+            return 0
+        longest = relation.aggregate(f"coalesce(max(len({expression})), 0)").fetchall()[0][0]
+        return int(longest) if longest <= MOST_RECORDS else 0
+
+    with clear_errors(doing):
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            _expand(name, quoted(name), kind, wanted, opaque, length)
     exact = {
         f"CAST({quoted(name)} AS DOUBLE)": quoted(name)
         for name, kind in zip(relation.columns, relation.types, strict=True)
@@ -155,8 +170,17 @@ def _beyond_floats(values: Any) -> bool:
     return bool((np.abs(known) > EXACT).any())
 
 
-def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]], opaque: list[str]) -> None:
-    """Expressions whose results NumPy can hold, one per plain column, several for a record."""
+def _expand(
+    name: str,
+    expression: str,
+    kind: Any,
+    wanted: list[tuple[str, str]],
+    opaque: list[str],
+    length: Callable[[str, str], int],
+) -> None:
+    """Expressions whose results NumPy can hold, one per plain column, several for a record or a short list of
+    records.
+    """
     if kind.id in _AS_IS or (
         kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER
     ):
@@ -181,6 +205,16 @@ def _expand(name: str, expression: str, kind: Any, wanted: list[tuple[str, str]]
                 inner_kind,
                 wanted,
                 opaque,
+                length,
             )
+    elif _is_list_of_records(kind) and (count := length(name, expression)):
+        for i in range(count):
+            place = name if count == 1 else f"{name}.{i}"
+            inner = dict(kind.children)["child"]
+            _expand(place, f"list_extract({expression}, {i + 1})", inner, wanted, opaque, length)
     else:
         opaque.append(name)
+
+
+def _is_list_of_records(kind: Any) -> bool:
+    return kind.id in ("list", "array") and dict(kind.children)["child"].id == "struct"

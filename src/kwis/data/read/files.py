@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kwis.data.read.arguments import Reading
 from kwis.data.read.delimited import create_from_csv
 from kwis.data.read.duck import (
     FILE,
@@ -33,7 +34,7 @@ from kwis.data.read.folders import (
     walk,
 )
 from kwis.data.read.folders import note_on as note_on_folders
-from kwis.data.read.json_lines import create_from_json_files
+from kwis.data.read.json_lines import create_from_json_files, good_lines
 from kwis.data.read.limits import refuse_cells
 from kwis.data.read.source import Source
 from kwis.data.read.uneven import kinds_of, uneven
@@ -86,25 +87,30 @@ def files_of(source: str) -> list[str]:
 def read_files(
     paths: Sequence[str],
     kind: str,
-    query: str | None = None,
+    reading: Reading = Reading(),  # noqa: B008 - it cannot change
     *,
     base: str | None = None,
-    allow_external: bool = False,
 ) -> Source:
-    """Rows of the files in order; a ``query`` finds them as the table ``log``. Names of folders below
-    ``base`` make columns.
+    """Rows of the files in order; a query finds them as the table ``log``. Names of folders below ``base``
+    make columns.
     """
     doing = f"cannot read {paths[0]!r}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    with connect() as connection:
+    folders = folder_columns(paths, base)
+    with good_lines(paths, wanted=reading.skip_bad_lines) as good, connect() as connection:
         with clear_errors(doing):
-            differing = _CREATE[kind](connection, paths)
-            notes = _with_folders(connection, paths, folder_columns(paths, base))
-        if query is not None:
+            differing = _CREATE[kind](connection, good.paths)
+            notes = (*good.notes, *_with_folders(connection, good.paths, folders))
+        if reading.query is not None:
             if differing:
                 raise InputError(next(iter(differing.values())))
-            return Source(table=run_query(connection, query, confined=not allow_external), notes=notes)
+            table = run_query(connection, reading.query, confined=not reading.allow_external)
+            return Source(table=table, notes=notes, query=reading.query, dialect="duckdb")
         table = query_table(connection, "SELECT * FROM log", doing)
-    return Source(table=replace(table, uneven=differing), notes=(*notes, *note_on_uneven(list(differing))))
+    return Source(
+        table=replace(table, uneven=differing),
+        notes=(*notes, *note_on_uneven(list(differing))),
+        dialect="duckdb",
+    )
 
 
 def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kwis.data.columns import Column, object_array
+from kwis.data.read.duck import clear_errors, connect, run_query
 from kwis.data.table import Table, is_single, refuse_alike, table_of
 from kwis.errors import InputError
 
@@ -49,6 +50,22 @@ def from_frame(source: Any, *, piece: bool = False) -> Table:
     for name in frame.columns:
         _add(name, frame[name], parts)
     return table_of(parts, piece=piece)
+
+
+def query_frame(source: Any, query: str, allow_external: bool = False) -> Table:
+    """Result of a query on a data frame, which it finds under the name ``log``."""
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(source).lazy().collect()
+    except TypeError:
+        raise InputError(
+            f"`query` must go with a file, a data frame or a database, got {type(source).__name__}"
+        ) from None
+    with connect() as connection:
+        with clear_errors("`source` cannot be queried"):
+            connection.register("log", frame.to_native())
+        return run_query(connection, query, confined=not allow_external)
 
 
 def _add(name: str, series: Any, parts: list[tuple[str, Any]]) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from kwis.data.columns import EXACT
 from kwis.data.read.duck import FILE, listed, literal, quoted, refuse_renamed
-from kwis.data.read.limits import opened, refuse_cells, refuse_columns, refuse_expansion
+from kwis.data.read.limits import SPARSE_CELL_BYTES, opened, refuse_cells, refuse_columns, refuse_expansion
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
     import duckdb
 
+SHOWN = 60  # signs of a line in an error
 _FEW_COLUMNS = 100  # with so many, rows of which most are empty are no matter
 
 # Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would
@@ -54,15 +59,16 @@ def create_from_json(
 
     refuse_expansion(connection, paths)
     try:
-        width = len(
-            connection.sql(
+        width = sum(
+            _width(kind)
+            for kind in connection.sql(
                 f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})"
-            ).columns
+            ).types
         )
         refuse_columns(width, paths[0])
         if width > _FEW_COLUMNS:
             counted = f"SELECT count(*) FROM read_json_objects({listed(paths)}, hive_partitioning=false)"
-            refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths)
+            refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths, SPARSE_CELL_BYTES)
         connection.execute(
             f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, "
             f"{more}, {_OPTIONS})"
@@ -71,6 +77,13 @@ def create_from_json(
     except duckdb.InvalidInputException:
         _refuse_broken_line(paths)
         raise
+
+
+def _width(kind: Any) -> int:
+    """Columns that a value becomes: a nested object one for every key that any row has."""
+    if kind.id in ("list", "array"):
+        return _width(dict(kind.children)["child"])
+    return sum(_width(inner) for _, inner in kind.children) if kind.id == "struct" else 1
 
 
 def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, reading: str) -> None:
@@ -109,6 +122,54 @@ def _keep_long_integers(connection: duckdb.DuckDBPyConnection, table: str, readi
     connection.execute("DROP TABLE digits")
 
 
+@dataclass(frozen=True, slots=True)
+class GoodLines:
+    """Files to be read, and what was left out of them."""
+
+    paths: Sequence[str]
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def good_lines(paths: Sequence[str], *, wanted: bool) -> Iterator[GoodLines]:
+    """Copies of the files without the lines that are no JSON objects, if ``wanted``; else the files."""
+    if not wanted:
+        yield GoodLines(paths)
+        return
+    with TemporaryDirectory() as folder:
+        copies = [os.path.join(folder, f"{i}.jsonl") for i in range(len(paths))]
+        counts = [_copy_good(path, copy) for path, copy in zip(paths, copies, strict=True)]
+        bad, total = sum(bad for bad, _ in counts), sum(total for _, total in counts)
+        if bad == total:
+            raise InputError(f"{paths[0]!r} must hold one JSON object per line, got none in {total:,} lines")
+        notes = (f"{bad:,} of {total:,} lines are no JSON and were left out",) if bad else ()
+        yield GoodLines(copies, notes)
+
+
+def _copy_good(path: str, copy: str) -> tuple[int, int]:
+    """Copy the lines that are JSON objects; how many are not, and how many there are."""
+    if path.lower().endswith(".zst"):
+        raise InputError(f"`skip_bad_lines` must go with plain or gzip files, got {path!r}; unpack it first")
+    bad = total = 0
+    with opened(path) as lines, open(copy, "wb") as kept:
+        for line in lines:
+            if not line.strip():
+                continue
+            total += 1
+            if _is_object(line):
+                kept.write(line if line.endswith(b"\n") else line + b"\n")
+            else:
+                bad += 1
+    return bad, total
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _refuse_broken_line(paths: Sequence[str]) -> None:
     """Name the first line that is no JSON object; DuckDB's own count of lines is not to be relied on."""
     for path in paths:
@@ -118,12 +179,14 @@ def _refuse_broken_line(paths: Sequence[str]) -> None:
             for number, line in enumerate(lines):
                 if number == 0 and line.lstrip().startswith(b"["):
                     return  # one list over several lines
-                try:
-                    broken = bool(line.strip()) and not isinstance(json.loads(line), dict)
-                except (ValueError, RecursionError):
-                    broken = True
-                if broken:
+                if line.strip() and not _is_object(line):
                     place = f"row {number} (line {number + 1})"
                     raise InputError(
-                        f"{path!r} must hold one JSON object per line, got something else at {place}"
+                        f"{path!r} must hold one JSON object per line, got something else at {place}: "
+                        f"{_shown(line)}; skip_bad_lines=True leaves such lines out"
                     )
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= SHOWN else text[: SHOWN - 3] + "...")

@@ -20,6 +20,7 @@ COLUMNS = 10_000
 EXPANSION = 50  # logs shrink to a tenth or so when they are compressed
 FREE_BYTES = 200_000_000  # what any file may expand to
 CELL_BYTES = 8
+SPARSE_CELL_BYTES = 160  # a cell of JSON, gaps and their encoding included, takes up to 300 while it is read
 _CHUNK = 1 << 20
 
 
@@ -33,10 +34,10 @@ def refuse_columns(count: int, path: str) -> None:
         raise InputError(f"`source` must have at most {COLUMNS:,} columns, and {path!r} has {count:,}")
 
 
-def refuse_cells(rows: int, columns: int, paths: Sequence[str]) -> None:
+def refuse_cells(rows: int, columns: int, paths: Sequence[str], each: int = CELL_BYTES) -> None:
     """Refuse a table that takes far more memory than its files are large."""
     size = sum(os.path.getsize(path) for path in paths)
-    if rows * columns * CELL_BYTES > FREE_BYTES + EXPANSION * size:
+    if rows * columns * each > FREE_BYTES + EXPANSION * size:
         raise InputError(
             f"`source` must not expand to over {EXPANSION} times its size, and {paths[0]!r} holds {rows:,} "
             f"rows of {columns:,} columns "

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Unpack
 
+from kwis._call import Call, call_of
 from kwis._text import visible
-from kwis.data.columns import Label
-from kwis.data.log import LoggedBandit, PropensitySource
-from kwis.data.position import PositionPart
+from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import (
+    LogArguments,
+    Reading,
+    reading_of,
+    refuse_unknown,
+    roles_of,
+    takes_log_arguments,
+)
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
 from kwis.data.read.dask_frame import DaskFrame
 from kwis.data.read.databases import database_kind
 from kwis.data.read.files import files_of, format_of
-from kwis.data.read.source import PropensityColumns, Roles
+from kwis.data.read.source import Roles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,9 +33,7 @@ class Whole:
     """What is read at once and not in batches: frames, CSV, JSON lines, dsjson, results of queries."""
 
     given: Any
-    query: str | None = None
-    format: str | None = None
-    allow_external: bool = False
+    reading: Reading
 
     @property
     def is_path(self) -> bool:
@@ -43,10 +48,13 @@ class ScannedLog:
     ----------
     roles
         Which columns are what.
+    call
+        The call of :func:`kwis.scan_log` that made it.
     """
 
     source: Batches | Whole
     roles: Roles
+    call: Call | None = None
 
     @property
     def n(self) -> int | None:
@@ -59,7 +67,7 @@ class ScannedLog:
         """
         from kwis.data.read.collect import collected
 
-        return collected(self, client=client)
+        return replace(collected(self, client=client), call=self.call)
 
     def __repr__(self) -> str:
         if isinstance(self.source, Whole):
@@ -72,29 +80,8 @@ class ScannedLog:
         return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
 
 
-def scan_log(
-    source: Any,
-    *,
-    action: str | None = None,
-    reward: str | Sequence[str] | None = None,
-    propensity: PropensityColumns | None = None,
-    propensity_source: PropensitySource | None = None,
-    context: str | Sequence[str] | None = None,
-    row_weight: str | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    logger: str | None = None,
-    position: str | None = None,
-    position_in: PositionPart | None = None,
-    actions: Sequence[Label] | None = None,
-    candidates: Any = None,
-    categorical: str | Sequence[str] = (),
-    missing: str | Sequence[str] = (),
-    key: str | None = None,
-    query: str | None = None,
-    allow_external: bool = False,
-    format: str | None = None,  # noqa: A002 - the word users look for
-) -> ScannedLog:
+@takes_log_arguments
+def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
     memory.
 
@@ -107,37 +94,18 @@ def scan_log(
         Whatever :func:`kwis.read_log` reads; a list of paths of Parquet files; a list or an iterator of Arrow
         tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
         workers of the ``client`` it is evaluated with.
-    action, reward, propensity, propensity_source, context, row_weight, group, time, logger, position,
-    position_in, actions, candidates, categorical, missing, query
-        As for :func:`kwis.read_log`.
-    allow_external, format
-        As for :func:`kwis.read_log`.
-    key
-        Column that identifies a row; it is no context.
+    {log arguments}
     """
-    roles = Roles(
-        action=action,
-        reward=reward,
-        propensity=propensity,
-        context=context,
-        row_weight=row_weight,
-        group=group,
-        time=time,
-        logger=logger,
-        position=position,
-        position_in=position_in,
-        actions=actions,
-        candidates=candidates,
-        categorical=categorical,
-        missing=missing,
-        propensity_source=checked_source(propensity_source),
-        key=key,
-    )
-    return ScannedLog(source=_opened(source, query, format, allow_external), roles=roles)
+    refuse_unknown(said, "scan_log")
+    roles = roles_of(said)
+    checked_source(roles.propensity_source)
+    call = call_of(scan_log, {"source": source, **said})
+    return ScannedLog(source=_opened(source, reading_of(said)), roles=roles, call=call)
 
 
-def _opened(source: Any, query: str | None, kind: str | None, external: bool = False) -> Batches | Whole:
+def _opened(source: Any, reading: Reading) -> Batches | Whole:
     """Where rows come from: in batches where that is possible."""
+    query, kind = reading.query, reading.format
     if hasattr(source, "to_delayed") and query is None:
         return DaskFrame(source)
     if isinstance(source, str | os.PathLike):
@@ -151,7 +119,7 @@ def _opened(source: Any, query: str | None, kind: str | None, external: bool = F
         return (
             ParquetFiles.of(path)
             if plain and all(format_of(file) == "parquet" for file in files_of(path))
-            else Whole(path, query, kind, external)
+            else Whole(path, reading)
         )
     if (
         query is None
@@ -162,7 +130,7 @@ def _opened(source: Any, query: str | None, kind: str | None, external: bool = F
         return ParquetFiles.of(source)
     if query is None and kind is None and _is_batches(source):
         return ArrowData.of(source)
-    return Whole(source, query, kind, external)
+    return Whole(source, reading)
 
 
 def _is_batches(source: Any) -> bool:

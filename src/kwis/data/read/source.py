@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from kwis.data.columns import Label
+from kwis.data.columns import Array, Label
 from kwis.data.distributions import ColumnsByAction
 from kwis.data.log import PropensitySource
 from kwis.data.position import PositionPart
 from kwis.data.table import Table
 
-PropensityColumns = ColumnsByAction | Literal[False]
-"""Columns of probabilities; False: there are none to be used, estimate them."""
+PropensityColumns = ColumnsByAction | float | Mapping[Label, Any] | Sequence[float] | Array | bool
+"""Columns of probabilities, or the probabilities, or a mapping from loggers to either; False: there are none
+to be used, estimate them.
+"""
 USUAL_PROPENSITY = ("propensity", "pscore")
 
 
@@ -22,35 +24,59 @@ class Roles:
     """Which columns are what, through whichever door a log comes; :func:`kwis.read_log` explains them."""
 
     action: str | None = None
-    reward: str | Sequence[str] | None = None
+    reward: str | Sequence[str] | bool | None = None
     propensity: PropensityColumns | None = None
     context: str | Sequence[str] | None = None
     row_weight: str | None = None
     group: str | None = None
     time: str | None = None
     logger: str | None = None
-    actions: Sequence[Label] | None = None
-    categorical: str | Sequence[str] = ()
-    missing: str | Sequence[str] = ()
-    propensity_source: PropensitySource | None = None
-    key: str | None = None
-    candidates: Any = None
     position: str | None = None
     position_in: PositionPart | None = None
+    actions: Sequence[Label] | None = None
+    candidates: Any = None
+    categorical: str | Sequence[str] = ()
+    missing: str | Sequence[str] = ()
+    drop_missing: bool = False
+    propensity_source: PropensitySource | None = None
+    key: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Every role under the name that it has as an argument."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @property
     def single(self) -> tuple[str, ...]:
         """Columns that are neither context, nor rewards, nor probabilities."""
-        named = (
-            self.action or "action",
-            self.row_weight,
-            self.group,
-            self.time,
-            self.logger,
-            self.key,
-            self.position if self.position_in == "action" else None,
-        )
+        slot = self.position if self.position_in == "action" else None
+        named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, slot, self.key)
         return tuple(name for name in named if name is not None)
+
+    @property
+    def rewards(self) -> str | Sequence[str]:
+        """Columns of rewards, as they were named or by their usual name; none if there are none."""
+        if isinstance(self.reward, bool):
+            return ()
+        return "reward" if self.reward is None else self.reward
+
+    def columns(self) -> Iterator[str]:
+        """Every column that somebody named, and those that have a role by their usual name."""
+        yield from self.single
+        several = (self.rewards, self.propensity, self.context, self.categorical)
+        for named in (*several, self.candidates, self.position):
+            yield from _names_in(named)
+
+
+def _names_in(named: Any) -> Iterator[str]:
+    """Names in a name, a list or a mapping of names or of probabilities; by logger a mapping may hold
+    mappings.
+    """
+    if isinstance(named, str):
+        yield named
+    elif isinstance(named, Mapping | list | tuple):
+        for entry in named.values() if isinstance(named, Mapping) else named:
+            yield from _names_in(entry)
 
 
 def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:
@@ -68,8 +94,18 @@ def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, t
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:
-    """A table as it was read; ``roles`` are what its format already says."""
+    """A table as it was read.
+
+    Attributes
+    ----------
+    roles
+        What its format already says about its columns.
+    query, dialect
+        The SQL that made it, and of which database; None where it takes none.
+    """
 
     table: Table
     roles: Roles = Roles()
     notes: tuple[str, ...] = ()
+    query: str | None = None
+    dialect: Literal["duckdb", "sqlite"] | None = None

@@ -2,7 +2,13 @@
 that are wrong.
 """
 
-from kwis.models.propensity.check import Finding, PropensityCheck, check_propensities, refuse_deterministic
+from kwis.models.propensity.check import (
+    Finding,
+    PropensityCheck,
+    check_propensities,
+    propensity_signs,
+    refuse_deterministic,
+)
 from kwis.models.propensity.estimate import EstimatedPropensity, estimate_propensities
 from kwis.models.propensity.reliability import Reliability, reliability
 from kwis.models.propensity.repair import LoggedRepairModel, RepairModel, fit_repair, fit_repair_logged
@@ -23,6 +29,7 @@ __all__ = [
     "estimate_propensities",
     "fit_repair",
     "fit_repair_logged",
+    "propensity_signs",
     "refuse_deterministic",
     "reliability",
     "repair_propensities",

@@ -7,6 +7,7 @@ each context, is a matter for the diagnostics.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,7 +68,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PropensityCheck:
-    """Outcome of :func:`check_propensities`.
+    """Outcome of :func:`propensity_signs`.
 
     Attributes
     ----------
@@ -83,11 +84,11 @@ class PropensityCheck:
     fit_p_value: float | None
 
 
-def check_propensities(
+def propensity_signs(
     log: LoggedBandit, estimated: EstimatedPropensity | None = None, *, level: float = 0.01
 ) -> PropensityCheck:
-    """Look for signs that propensities are not what they say; :func:`kwis.propensity_report` tests them in
-    every part of the log as well.
+    """Look for signs that propensities are not what they say; part of :func:`kwis.propensity_report`, which
+    also tests them in every part of the log.
 
     Parameters
     ----------
@@ -117,6 +118,18 @@ def check_propensities(
         findings.append(Finding(kind="misfit", serious=True, sentence=sentence))
     curve = None if distribution is None else reliability(log, distribution)
     return PropensityCheck(findings=tuple(findings), reliability=curve, fit_p_value=p_value)
+
+
+def check_propensities(
+    log: LoggedBandit, estimated: EstimatedPropensity | None = None, *, level: float = 0.01
+) -> PropensityCheck:
+    """Deprecated: :func:`kwis.propensity_report` has the same as its attribute ``check``."""
+    warnings.warn(
+        "check_propensities is deprecated; use kwis.propensity_report(log).check",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return propensity_signs(log, estimated, level=level)
 
 
 def refuse_deterministic(log: LoggedBandit, estimated: EstimatedPropensity | None = None) -> None:
@@ -277,7 +290,7 @@ def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
             error = 0.5 / (10**digits * values[0])
             sentence = (
                 f"propensities are rounded to {digits} digits, so that weights can be off by up to "
-                f"{error:.0%}"
+                f"{100 * error:.2g}%"
             )
             return Finding(kind="rounded", serious=error > 0.05, sentence=sentence)
     return None

@@ -13,7 +13,7 @@ import numpy as np
 from kwis.models.propensity.gain import gain_p_value, surplus_p_value
 from kwis.models.propensity.material import Given, Material, scores
 from kwis.models.propensity.multinomial import HeldOut, Scores, likelihood
-from kwis.models.propensity.shrunk import Coefficients, Mask
+from kwis.models.propensity.penalised import Coefficients, Mask
 from kwis.models.propensity.strengths import Exponents, Part, Search
 from kwis.models.propensity.terms import Terms
 from kwis.stats.folds import make_folds

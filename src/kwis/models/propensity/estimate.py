@@ -24,7 +24,13 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.models.fitting import one_thread
 from kwis.models.propensity.calibrate import likeliest_exponent, to_power
-from kwis.models.propensity.learners import Classifier, CrossFitted, default_learners, floored
+from kwis.models.propensity.learners import (
+    Classifier,
+    CrossFitted,
+    Learner,
+    default_learners,
+    floored,
+)
 from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.stats.folds import make_folds
@@ -95,7 +101,8 @@ def estimate_propensities(
     ----------
     model
         A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: smooth
-        regression and boosted trees, mixed; see :mod:`kwis.models.propensity.learners`.
+        regression and boosted trees, mixed; see :mod:`kwis.models.propensity.learners`. Either of these by
+        itself by its name, ``"smooth regression"`` or ``"boosted trees"``.
     folds
         Each row is predicted from the other folds; rows of a group share a fold, and each action is spread
         over all folds.
@@ -116,8 +123,8 @@ def estimate_propensities(
         one_thread(),
     ):  # trees on two threads are thirty times slower than on one wherever a core is busy
         learners = (
-            default_learners(log, features, seed)
-            if model is None
+            _default(log, features, seed, model)
+            if model is None or isinstance(model, str)
             else {_described(model): Classifier(model, log, features)}
         )
         tried = {
@@ -222,6 +229,14 @@ def _refuse_too_little(log: LoggedBandit) -> None:
         )
     if log.group is not None and len(np.unique(log.group)) < 2:
         raise InputError("`log` must have at least 2 groups to estimate propensities, got 1")
+
+
+def _default(log: LoggedBandit, features: Floats, seed: int, name: str | None) -> Mapping[str, Learner]:
+    """Learners that need no choice of a model: all, or the one of that name."""
+    known = default_learners(log, features, seed)
+    if name is not None and name not in known:
+        raise InputError(f"`model` must be one of {', '.join(known)} for this log, got {name!r}")
+    return known if name is None else {name: known[name]}
 
 
 def _described(model: Any) -> str:

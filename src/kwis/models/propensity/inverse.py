@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.models.propensity.shrunk import Coefficients, Mask, Shrunk
+from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk
 from kwis.typing import Floats, Ints
 
 _LARGEST = 30.0  # no mean is as large, and a line search that goes further must not overflow

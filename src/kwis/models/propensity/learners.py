@@ -20,7 +20,7 @@ from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
 from kwis.models.propensity.calibrate import Calibration, calibrated, calibrations
 from kwis.models.propensity.choose import Chosen, Fitted, Splits, choose
 from kwis.models.propensity.material import Material
-from kwis.models.propensity.shrunk import Mask
+from kwis.models.propensity.penalised import Mask
 from kwis.typing import Floats, Ints
 
 

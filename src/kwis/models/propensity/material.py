@@ -12,7 +12,7 @@ from kwis import _validation as check
 from kwis.data.distributions import sums_to_one
 from kwis.errors import InputError
 from kwis.models.propensity.multinomial import Scores
-from kwis.models.propensity.shrunk import Mask
+from kwis.models.propensity.penalised import Mask
 from kwis.models.propensity.terms import Terms
 from kwis.typing import ArrayLike, Floats, Ints
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.models.propensity.shrunk import Coefficients, Mask, Shrunk
+from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk
 from kwis.typing import Floats, Ints
 
 

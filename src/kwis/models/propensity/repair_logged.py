@@ -27,7 +27,7 @@ from kwis.errors import InputError
 from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
 from kwis.models.propensity.inverse import Inverses, factors, inverse_means
 from kwis.models.propensity.material import Material, codes
-from kwis.models.propensity.shrunk import Coefficients, Mask
+from kwis.models.propensity.penalised import Coefficients, Mask
 from kwis.models.propensity.strengths import Part, Search
 from kwis.models.propensity.terms import Terms
 from kwis.runtime.arrays import kept

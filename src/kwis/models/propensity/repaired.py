@@ -15,10 +15,10 @@ from kwis.errors import InputError
 from kwis.models.propensity.check import known_distribution
 from kwis.models.propensity.choose import LEVEL, ROWS_TO_FIT, Chosen, Fitted, Splits, When, choose
 from kwis.models.propensity.material import Material
+from kwis.models.propensity.penalised import Mask
 from kwis.models.propensity.reliability import Reliability, reliability
 from kwis.models.propensity.repair import TERMS, RepairModel, described, known_terms
 from kwis.models.propensity.repair_logged import LoggedRepairModel, fit_logged, without_distribution
-from kwis.models.propensity.shrunk import Mask
 from kwis.models.propensity.tame import between, tame_share, useful_share
 from kwis.runtime.arrays import kept, room, stretches
 from kwis.runtime.threads import each_block, engine

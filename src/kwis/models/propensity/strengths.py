@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kwis.models.propensity.shrunk import Coefficients, Shrunk
+from kwis.models.propensity.penalised import Coefficients, Shrunk
 from kwis.typing import Floats
 
 START = {"actions": -2, "context": -4, "curved": -1}

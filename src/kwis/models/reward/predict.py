@@ -23,12 +23,12 @@ from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
 from kwis.models.reward.models import MODEL_ROWS, Candidate, Lesson, Tried, default_models
-from kwis.models.reward.sample import PredictedSample
+from kwis.models.reward.predicted import PredictedSample
 from kwis.policy.discrete import TargetPolicy
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.stats.folds import make_folds
-from kwis.typing import Floats, Ints, Seed
+from kwis.typing import ArrayLike, Floats, Ints, Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,7 +87,13 @@ class PredictedRewards:
 
 
 def predict_rewards(
-    log: LoggedBandit, reward: int | str = 0, model: Any = None, *, folds: int = 5, rng: Seed = 0
+    log: LoggedBandit,
+    reward: int | str = 0,
+    model: Any = None,
+    *,
+    row_weight: ArrayLike | None = None,
+    folds: int = 5,
+    rng: Seed = 0,
 ) -> PredictedRewards:
     """Cross-fitted predictions of a reward for every action.
 
@@ -97,6 +103,9 @@ def predict_rewards(
         Name or number of the reward.
     model
         Any scikit-learn regressor, fitted to the design above. None: the better of the two default models.
+    row_weight
+        How much each row counts in the fit and in the comparison of models, as from
+        :func:`kwis.mrdr_weights`; None: what the log says, or all alike.
     folds
         Each row is predicted from the other folds; rows of a group share a fold.
     """
@@ -108,9 +117,8 @@ def predict_rewards(
     candidates = candidates or default_models(
         len(log), features.shape[1], log.n_actions, int(generator.integers(2**31))
     )
-    lesson = Lesson.of(
-        features, log.action, log.reward[:, index], log.n_actions, log.row_weight, log.available
-    )
+    counts = log.row_weight if row_weight is None else _counts(row_weight, len(log))
+    lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, counts, log.available)
     tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
         reward=log.reward_names[index],
@@ -122,6 +130,13 @@ def predict_rewards(
         error_without_context=tried.plain,
         candidates=tried.errors,
     )
+
+
+def _counts(row_weight: ArrayLike, n: int) -> Floats:
+    counts = check.weights(row_weight, "row_weight", n)
+    if not counts.any():
+        raise InputError("`row_weight` must be positive in at least one row, got 0.0 in all")
+    return np.asarray(counts)
 
 
 def _folds(log: LoggedBandit, k: int, generator: np.random.Generator) -> Ints:

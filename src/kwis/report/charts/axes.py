@@ -47,8 +47,10 @@ class Scale:
             (found for found in map(self.ticks, range(most, 2 * most + 1)) if len(found) > 1),
             self.ticks(most),
         )
-        if self.log:
+        if self.log and len(ticks) > 1:
             return tuple((tick, rough(tick)) for tick in ticks)
+        if self.log:  # within less than a power of ten: round numbers as on a linear scale
+            ticks = _linear_ticks(self, most)
         decimals = _decimals(ticks[1] - ticks[0]) if len(ticks) > 1 else 3
         return tuple((tick, number(tick, decimals)) for tick in ticks)
 

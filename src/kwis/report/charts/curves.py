@@ -72,7 +72,7 @@ def plot(key: str, shown: Plot, width: float) -> Markup:
     top = 42.0 if shown.marks else 28.0
     left = draw.tick_room(shown.y)
     width = min(width, 420.0) if shown.square else width
-    height = width - left - 12 + top + 48 if shown.square else min(0.42 * width, 300.0) + top + 90
+    height = width - left - 12 + top + 48 if shown.square else min(0.3 * width, 220.0) + top + 60
     area = Canvas(width=width, height=height, x=shown.x, y=shown.y, left=left, right=14, top=top, bottom=48)
     nodes: list[Node] = [draw.vertical_axis(area, shown.y_name), _bottom(area, shown)]
     if shown.diagonal:

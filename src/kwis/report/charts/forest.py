@@ -12,7 +12,7 @@ from kwis.report.charts.canvas import Canvas
 from kwis.report.markup import Markup, Node, element
 
 NARROW = 480.0
-_LINE, _TALL_LINE, _EXTRA_LINE, _HEADING = 30.0, 46.0, 18.0, 34.0
+_LINE, _TALL_LINE, _EXTRA_LINE, _HEADING = 27.0, 46.0, 18.0, 32.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

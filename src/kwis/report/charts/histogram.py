@@ -41,11 +41,22 @@ class Histogram:
 def histogram(key: str, shown: Histogram, width: float) -> Markup:
     """Draw a histogram: bars for the first share, and for the second a line of steps over them."""
     highest = max((max(column.share, column.second) for column in shown.columns), default=1.0) or 1.0
-    y = Scale(0.0, highest * 1.08)
+    y = Scale(0.0, 100 * highest * 1.08)
     area = Canvas(
-        width=width, height=min(0.38 * width, 280.0) + 110, x=shown.x, y=y, left=8, right=8, top=58, bottom=48
+        width=width,
+        height=min(0.3 * width, 220.0) + 120,
+        x=shown.x,
+        y=y,
+        left=draw.tick_room(y),
+        right=8,
+        top=68,
+        bottom=48,
     )
-    nodes: list[Node] = [*_legend(shown.names), draw.horizontal_axis(area, shown.x_name, grid=False)]
+    nodes: list[Node] = [
+        *_legend(shown.names),
+        draw.vertical_axis(area, "", most=4),
+        draw.horizontal_axis(area, shown.x_name, grid=False),
+    ]
     nodes.append(draw.line(area.left, area.floor, area.end, area.floor, "base"))
     nodes += [_bar(area, column) for column in shown.columns]
     if shown.columns:
@@ -71,7 +82,7 @@ def _legend(names: tuple[str, str]) -> list[Node]:
 
 
 def _bar(area: Canvas, column: Column) -> Markup:
-    start, end, top = area.across(column.low), area.across(column.high), area.down(column.share)
+    start, end, top = area.across(column.low), area.across(column.high), area.down(100 * column.share)
     return draw.bar(start + 0.75, top, end - start - 1.5, area.floor - top, "column")
 
 
@@ -84,6 +95,6 @@ def _hint(area: Canvas, column: Column) -> Markup:
 def _steps(area: Canvas, columns: tuple[Column, ...]) -> list[tuple[float, float]]:
     points = [(area.across(columns[0].low), area.floor)]
     for column in columns:
-        y = area.down(column.second)
+        y = area.down(100 * column.second)
         points += [(area.across(column.low), y), (area.across(column.high), y)]
     return [*points, (points[-1][0], area.floor)]

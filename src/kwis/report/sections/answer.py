@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of
+from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of, relative_words
 from kwis.report.view import Badge, Card
-from kwis.report.wording import count, listed, number, sentence, span
+from kwis.report.wording import count, decimals_for, listed, number, sentence, span
 from kwis.result.evaluation import Evaluation
+from kwis.result.presentation import scaled
 from kwis.result.records import Recommendation
-from kwis.result.words import robustness_words
+from kwis.result.words import needed_words, robustness_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,7 @@ class Answer:
 def answer(evaluation: Evaluation) -> Answer:
     """The answer for the first reward, about the policy that does best among those to be trusted."""
     found = list(evaluation.recommended.values())
-    head = f"Policy evaluation · {count(evaluation.settings.n)} decisions"
-    kicker = f"{head} · reward: {evaluation.rewards[0]}" if evaluation.rewards else head
+    kicker = _kicker(evaluation)
     if not found:
         return Answer(kicker=kicker, words="No policy was evaluated.", support=(), badge=None, cards=())
     best = headline_of(found)
@@ -40,12 +40,13 @@ def answer(evaluation: Evaluation) -> Answer:
     cards = tuple(_card(evaluation, each, strong=each is best and len(found) > 1) for each in beside)
     return Answer(
         kicker=kicker,
-        words=_words(best, decimals, among=len(found), surely=surely),
+        words=_words(evaluation, best, decimals, among=len(found), surely=surely),
         support=(
-            _interval(best, decimals),
-            *_robust(evaluation, best),
+            _interval(evaluation, best, decimals),
             _trust(best),
+            *_robust(evaluation, best),
             *_surer(found, best, decimals),
+            *_needed(evaluation, best),
             *passed_over,
             *ties,
         ),
@@ -55,9 +56,27 @@ def answer(evaluation: Evaluation) -> Answer:
 
 
 def headline_of(found: Sequence[Recommendation]) -> Recommendation:
-    """The highest estimate among the policies to be trusted, or among all where none is."""
+    """The best estimate among the policies to be trusted, or among all where none is."""
     trusted = [each for each in found if each.row.verdict.level != "do not trust"]
-    return max(trusted or found, key=lambda each: each.row.interval.value)
+    return max(trusted or found, key=_merit)
+
+
+def _merit(found: Recommendation) -> float:
+    """The estimate, turned where less is better."""
+    return -found.row.interval.value if found.change.lower_is_better else found.row.interval.value
+
+
+def _kicker(evaluation: Evaluation) -> str:
+    """Which log this is about."""
+    settings = evaluation.settings
+    parts = [
+        "Policy evaluation",
+        brief(settings.call.source) if settings.call.source else "",
+        f"{count(settings.n)} decisions",
+        settings.period or "",
+        f"reward: {settings.presentation.label(evaluation.rewards[0])}" if evaluation.rewards else "",
+    ]
+    return " · ".join(part for part in parts if part)
 
 
 def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
@@ -68,10 +87,12 @@ def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
     return any(place.target == best.target and place.worst == 1 for place in places)
 
 
-def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
-    gain = best.change.claim
-    now = gain_baseline(best)
-    values = f"{number(best.row.interval.value, decimals)} per decision against {number(now, decimals)} now"
+def _words(evaluation: Evaluation, best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
+    how, now = evaluation.settings.presentation, gain_baseline(best)
+    unit = how.unit(best.reward)
+    then = f"{number(best.row.interval.value, decimals)}{unit} {how.per_words}"
+    values = f"{then} against {number(now, decimals)} now"
+    would = f"{brief(how.label(best.reward))} would have been {values}"
     if best.row.verdict.level == "do not trust":
         return (
             f"This log cannot tell how {brief(best.target)} would have done."
@@ -82,29 +103,52 @@ def _words(best: Recommendation, decimals: int, *, among: int, surely: bool) -> 
         return (
             f"The log does not settle whether {brief(best.target)} does better than what runs now: {values}."
         )
-    if among > 1 and gain.value < 0:
+    if among > 1 and best.change.side < 0:
         return (
-            f"None of {among} policies does better than what runs now; the best, {brief(best.target)}, would "
-            f"have earned {values}."
+            f"None of {among} policies does better than what runs now; with the best, {brief(best.target)}, "
+            f"{would}."
         )
-    standing = "does best" if surely else "has the highest estimate"
-    lead = brief(best.target) if among == 1 else f"Of {among} policies, {brief(best.target)} {standing}: it"
-    return f"{lead} would have earned {values}."
+    standing = "does best" if surely else "has the best estimate"
+    if among == 1:
+        return f"With {brief(best.target)}, {would}."
+    return f"Of {among} policies, {brief(best.target)} {standing}: with it, {would}."
 
 
 def gain_baseline(found: Recommendation) -> float:
-    """What the logging policy earned, by the same estimate."""
+    """The value of the logging policy."""
     return found.row.interval.value - found.change.interval.value
 
 
-def _interval(best: Recommendation, decimals: int) -> str:
-    gain = best.change.claim
-    shown = f"{number(gain.value, decimals, signed=True)} per decision, {claim_words(best.change, decimals)}"
+def _interval(evaluation: Evaluation, best: Recommendation, decimals: int) -> str:
+    gain, how = best.change.claim, evaluation.settings.presentation
+    size = f"{number(gain.value, decimals, signed=True)}{how.unit(best.reward)} {how.per_words}"
+    shown = f"{size}, {claim_words(best.change, decimals)}"
     if best.row.verdict.level == "do not trust":
         value = number(best.row.interval.value, decimals)
         return f"The estimate for {brief(best.target)} is {value} ({shown}); it is no ground to act on."
-    lead = "Difference:" if not best.change.decided else "A gain:" if gain.value > 0 else "A loss:"
-    return f"{lead} {shown}."
+    lead = {0: "Difference", 1: "Better", -1: "Worse"}[best.change.side]
+    parts = [shown, *_sizes(evaluation, best)]
+    return f"{lead}: {'; '.join(parts)}."
+
+
+def _sizes(evaluation: Evaluation, best: Recommendation) -> Iterable[str]:
+    """The difference in parts of what there is now, and over the log."""
+    settings, change = evaluation.settings, best.change
+    if change.relative is not None and change.relative.value != 0:
+        yield relative_words(change.relative)
+    if change.decided:
+        decisions = settings.decisions or settings.n
+        total = scaled(change.claim, decisions / settings.presentation.per)
+        digits = decimals_for([total.width])
+        unit = settings.presentation.unit(best.reward)
+        size = f"{number(total.value, digits, signed=True)}{unit}"
+        ends = span(total.low, total.high, digits, signed=True)
+        yield f"{size} ({ends}) over the {count(decisions)} decisions of the log"
+
+
+def _needed(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
+    """What it takes to settle the question, where the log does not."""
+    return tuple(sentence(words) for words in needed_words(evaluation, best.change))
 
 
 def _robust(evaluation: Evaluation, best: Recommendation) -> tuple[str, ...]:
@@ -136,19 +180,19 @@ def _surer(found: Sequence[Recommendation], best: Recommendation, decimals: int)
     better = [each for each in found if each.change.side > 0 and each.row.verdict.level != "do not trust"]
     return tuple(
         f"{brief(each.target)} does better than what runs now: "
-        f"{number(each.change.claim.value, decimals, signed=True)} per decision, "
+        f"{number(each.change.claim.value, decimals, signed=True)}, "
         f"{claim_words(each.change, decimals)}."
         for each in better
     )
 
 
 def _others(found: Sequence[Recommendation], best: Recommendation, decimals: int) -> tuple[str, ...]:
-    """Higher estimates that were passed over because they are not to be trusted."""
-    higher = [each for each in found if each.row.interval.value > best.row.interval.value]
+    """Better estimates that were passed over because they are not to be trusted."""
+    higher = [each for each in found if _merit(each) > _merit(best)]
     if not higher:
         return ()
     shown = listed(f"{brief(each.target)} ({number(each.row.interval.value, decimals)})" for each in higher)
-    verb = "has a higher estimate" if len(higher) == 1 else "have higher estimates"
+    verb = "has a better estimate" if len(higher) == 1 else "have better estimates"
     return (f"{shown} {verb} but should not be trusted.",)
 
 
@@ -165,6 +209,8 @@ def _card(evaluation: Evaluation, found: Recommendation, *, strong: bool) -> Car
         claim_words(found.change, decimals),
         f"{number(found.row.interval.value, decimals)} against {number(gain_baseline(found), decimals)} now",
     ]
+    if found.change.relative is not None:
+        lines.insert(1, relative_words(found.change.relative))
     lines += [_other_reward(evaluation, other) for other in evaluation.recommendations
               if other.target == found.target and other.reward != found.reward]  # fmt: skip
     return Card(
@@ -180,4 +226,5 @@ def _other_reward(evaluation: Evaluation, found: Recommendation) -> str:
     decimals = decimals_of(evaluation, found.reward)
     gain = found.change.claim
     words = span(gain.low, gain.high, decimals, signed=True)
-    return f"{found.reward}: {number(gain.value, decimals, signed=True)} ({words})"
+    label = evaluation.settings.presentation.label(found.reward)
+    return f"{label}: {number(gain.value, decimals, signed=True)} ({words})"

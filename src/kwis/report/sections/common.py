@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kwis.report.view import Badge, Block, Cell
-from kwis.report.wording import confidence, decimals_for, number, span
+from kwis.report.wording import NARROW, confidence, decimals_for, number, span
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Change
 from kwis.results import Interval, Verdict
 
-OPEN_BLOCKS = 3
+OPEN_BLOCKS = 1
 """Targets shown at once in the sections with a figure for each; the others are folded."""
 
 _TONES = {"trust": "good", "with care": "fair", "do not trust": "poor"}
@@ -54,6 +54,23 @@ def claim_words(change: Change, decimals: int) -> str:
     together it holds.
     """
     return f"{interval_words(change.claim, decimals, signed=True)} {change.together}".strip()
+
+
+def relative_words(interval: Interval) -> str:
+    """``+15 % (+12 % to +18 %)``."""
+    digits = max(decimals_for([100 * interval.width]) - 1, 0)
+    value, low, high = (
+        f"{number(100 * end, digits, signed=True)}{NARROW}%"
+        for end in (interval.value, interval.low, interval.high)
+    )
+    return f"{value} ({low} to {high})"
+
+
+def axis_name(evaluation: Evaluation, reward: str) -> str:
+    """``revenue in € per 1,000 decisions``."""
+    how = evaluation.settings.presentation
+    unit = f" in {how.units[reward]}" if reward in how.units else ""
+    return f"{how.label(reward)}{unit} {how.per_words}"
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:

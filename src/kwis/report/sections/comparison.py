@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from kwis.report.charts import Forest, Stripe
 from kwis.report.sections.common import (
-    OPEN_BLOCKS,
+    axis_name,
     decimals_of,
     fold_after,
     interval_words,
@@ -33,12 +33,14 @@ def policies(evaluation: Evaluation) -> Section | None:
     )
     several = len(evaluation.rewards) > 1
     blocks = [_ranking(evaluation, ranking, several=several) for ranking in evaluation.rankings]
-    return Section(key="policies", title="Policies compared", lead=lead, blocks=fold_after(blocks, 1))
+    return Section(
+        key="policies", title="Policies compared", short="Policies", lead=lead, blocks=fold_after(blocks, 1)
+    )
 
 
 def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Block:
     decimals = decimals_of(evaluation, ranking.reward)
-    figures = (_pairs(ranking, decimals),) if ranking.differences else ()
+    figures = (_pairs(evaluation, ranking, decimals),) if ranking.differences else ()
     return Block(
         title=f"Reward: {ranking.reward}" if several else "",
         points=tuple(sentence(words, names_of(evaluation)) for words in ranking.words),
@@ -47,14 +49,14 @@ def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Bloc
     )
 
 
-def _pairs(ranking: Ranking, decimals: int) -> Figure:
+def _pairs(evaluation: Evaluation, ranking: Ranking, decimals: int) -> Figure:
     shown = ranking.differences[:_MOST_STRIPES]
     stripes = tuple(_stripe(each, f"{each.target} \u2212 {each.baseline}", decimals) for each in shown)
     chart = Forest(
         title=f"Differences between policies, {ranking.reward}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=stripes,
-        axis=f"difference in {ranking.reward} per decision",
+        axis=f"difference in {axis_name(evaluation, ranking.reward)}",
         reference=0.0,
         reference_name="no difference",
     )
@@ -98,52 +100,57 @@ def _places(ranking: Ranking, decimals: int) -> Table:
         for place in ranking.places
     )
     columns = ("Place", "Policy", "Value", "Low", "High", "Estimator", "Verdict")
-    return Table(caption=f"Ranking by {ranking.reward}", columns=columns, rows=rows)
+    return Table(caption=f"Ranking by {ranking.reward}", columns=columns, rows=rows, folded=True)
 
 
 def segments(evaluation: Evaluation) -> Section | None:
     if not evaluation.segments:
         return None
-    first, *rest = evaluation.rewards
-    blocks = [_segments(evaluation, found, first) for found in evaluation.segments]
-    folded = [_segments(evaluation, found, reward) for reward in rest for found in evaluation.segments]
-    lead = "Differences to the logging policy within each segment; the intervals of one figure hold together."
-    kept = min(len(blocks), OPEN_BLOCKS)
-    return Section(key="segments", title="Segments", lead=lead, blocks=fold_after((*blocks, *folded), kept))
-
-
-def _segments(evaluation: Evaluation, found: Segments, reward: str) -> Block:
-    changes = [
-        (segment, each) for segment in found.segments for each in segment.changes if each.reward == reward
+    blocks = [
+        _segments(evaluation, found, reward, target)
+        for reward in evaluation.rewards
+        for found in evaluation.segments
+        for target in evaluation.targets
     ]
-    figures = []
-    for target in dict.fromkeys(each.target for _, each in changes):
-        decimals = decimals_of(evaluation, reward)
-        chosen = [(segment, each) for segment, each in changes if each.target == target]
-        stripes = tuple(
-            _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals)
-            for segment, each in chosen[:_MOST_STRIPES]
-        )
-        numbers = _segment_table(
-            f"{target}, {reward}, by {', '.join(found.columns)}",
-            [(s.label, s.n, c) for s, c in chosen],
-            decimals,
-        )
-        figures.append(Figure(chart=_segment_chart(target, reward, found.columns, stripes), numbers=numbers))
-    title = f"By {', '.join(found.columns)}" + (f", {reward}" if len(evaluation.rewards) > 1 else "")
+    lead = "Differences to the logging policy within each segment; the intervals of one figure hold together."
+    return Section(key="segments", title="Segments", lead=lead, blocks=fold_after(blocks))
+
+
+def _segments(evaluation: Evaluation, found: Segments, reward: str, target: str) -> Block:
+    decimals, what = decimals_of(evaluation, reward), f"{target}, {reward}, by {', '.join(found.columns)}"
+    chosen = [
+        (segment, each)
+        for segment in found.segments
+        for each in segment.changes
+        if (each.reward, each.target) == (reward, target)
+    ]
+    stripes = tuple(
+        _stripe(each, f"{', '.join(segment.values)} ({count(segment.n)})", decimals)
+        for segment, each in chosen[:_MOST_STRIPES]
+    )
+    numbers = _segment_table(what, [(s.label, s.n, c) for s, c in chosen], decimals)
+    chart = _segment_chart(evaluation, target, reward, found.columns, stripes)
+    label = evaluation.settings.presentation.label(reward)
+    parts = [
+        f"By {', '.join(found.columns)}",
+        *([label] if len(evaluation.rewards) > 1 else []),
+        *([target] if len(evaluation.targets) > 1 else []),
+    ]
     return Block(
-        title=title,
+        title=", ".join(parts),
         paragraphs=tuple(sentence(note, names_of(evaluation)) for note in found.notes),
-        figures=tuple(figures),
+        figures=(Figure(chart=chart, numbers=numbers),) if chosen else (),
     )
 
 
-def _segment_chart(target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]) -> Forest:
+def _segment_chart(
+    evaluation: Evaluation, target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]
+) -> Forest:
     return Forest(
         title=f"{target} minus logging policy by {', '.join(columns)}, {reward}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=stripes,
-        axis=f"{target}: difference in {reward} per decision",
+        axis=f"{target}: difference in {axis_name(evaluation, reward)}",
         reference=0.0,
         reference_name="no difference",
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from kwis.checks.findings import Drift, InfluentialRow
+from kwis.checks.findings import Drift, InfluentialRow, TargetPeriod
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import decimals_of, fold_after, names_of, number_cell
+from kwis.report.sections.common import axis_name, decimals_of, fold_after, names_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import count, decimals_for, number, p_value, percent, rough, sentence, span
 from kwis.result.evaluation import Evaluation
 
 _SIGMAS = 1.959963984540054
+_MOST_TARGETS = 6
 
 
 def drift(evaluation: Evaluation) -> Section | None:
@@ -25,18 +26,20 @@ def drift(evaluation: Evaluation) -> Section | None:
         points=tuple(sentence(words, names_of(evaluation)) for words in found.findings)
         or (f"No change {what} beyond chance.",),
         paragraphs=(f"{tests}context {p_value(found.context_p_value)}.",),
-        figures=(_periods(found, decimals_of(evaluation, found.reward_name)),),
+        figures=(_periods(evaluation, found),),
     )
     return Section(
         key="drift",
         title=f"Change {what}",
+        short="Change",
         lead="An answer from a log holds for the time it was written in.",
         blocks=(block,),
     )
 
 
-def _periods(found: Drift, decimals: int) -> Figure:
-    stripes = []
+def _periods(evaluation: Evaluation, found: Drift) -> Figure:
+    decimals, stripes = decimals_of(evaluation, found.reward_name), []
+    head: str | None = "As logged" if found.targets else None
     for period in found.periods:
         low, high = period.reward - _SIGMAS * period.std_error, period.reward + _SIGMAS * period.std_error
         shares = ", ".join(
@@ -46,18 +49,52 @@ def _periods(found: Drift, decimals: int) -> Figure:
         words = f"{number(period.reward, decimals)} ({span(low, high, decimals)})"
         hint = f"{period.label}: {words}, {count(period.n)} rows; {shares}"
         stripes.append(
-            Stripe(label=period.label, value=period.reward, low=low, high=high, words=words, hint=hint)
+            Stripe(
+                label=period.label,
+                value=period.reward,
+                low=low,
+                high=high,
+                words=words,
+                hint=hint,
+                heading=head,
+            )
         )
+        head = None
+    for name, periods in list(found.targets.items())[:_MOST_TARGETS]:
+        stripes += _target_stripes(name, periods, decimals)
     chart = Forest(
         title=f"Mean of {found.reward_name} by {'period' if found.by == 'time' else 'logger'}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=tuple(stripes),
-        axis=f"{found.reward_name} per decision, as logged",
+        axis=axis_name(evaluation, found.reward_name),
     )
     return Figure(
         chart=chart,
-        caption="Mean reward as logged, with 95\u202f% intervals; hover for the shares of the actions.",
+        caption=(
+            "Mean reward as logged, and policies by WIS on the rows of each period, with 95\u202f% "
+            "intervals; hover for the shares of the actions."
+        ),
     )
+
+
+def _target_stripes(name: str, periods: tuple[TargetPeriod, ...], decimals: int) -> list[Stripe]:
+    stripes = []
+    for place, period in enumerate(periods):
+        low, high = period.value - _SIGMAS * period.std_error, period.value + _SIGMAS * period.std_error
+        words = f"{number(period.value, decimals)} ({span(low, high, decimals)})"
+        stripes.append(
+            Stripe(
+                label=period.label,
+                value=period.value,
+                low=low,
+                high=high,
+                words=words,
+                hint=f"{name}, {period.label}: {words}, {count(period.n)} rows",
+                look="accent",
+                heading=name if place == 0 else None,
+            )
+        )
+    return stripes
 
 
 def influential_rows(evaluation: Evaluation) -> Section | None:
@@ -72,18 +109,19 @@ def influential_rows(evaluation: Evaluation) -> Section | None:
         f"Look at these rows by hand: the effect is what WIS would lose without the row, in "
         f"{evaluation.rewards[0]} per decision."
     )
-    blocks = [
-        Block(tables=(_influence(name, rows),), title=name if len(found) > 1 else "")
-        for name, rows in found.items()
-    ]
-    return Section(key="rows", title="Rows that move the estimate", lead=lead, blocks=fold_after(blocks))
+    blocks = [Block(tables=(_influence(name, rows),), title=name) for name, rows in found.items()]
+    return Section(
+        key="rows", title="Rows that move the estimate", short="Rows", lead=lead, blocks=fold_after(blocks, 0)
+    )
 
 
 def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
-    decimals = decimals_for(abs(each.effect) for each in rows)
+    decimals, named = decimals_for(abs(each.effect) for each in rows), any(each.id for each in rows)
     lines = tuple(
         (
             Cell(count(each.row), each.row),
+            *((Cell(each.id or ""),) if named else ()),
+            Cell(each.action),
             Cell(rough(each.weight), each.weight),
             Cell(rough(each.reward), each.reward),
             Cell(percent(each.share, 2), each.share),
@@ -91,8 +129,10 @@ def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
         )
         for each in rows
     )
+    identified = ("Row", "Id") if named else ("Row",)
+    columns = (*identified, "Action", "Weight", "Reward", "Share of weight", "Effect")
     return Table(
         caption=f"Most influential rows for {target}, numbered from 0",
-        columns=("Row", "Weight", "Reward", "Share of weight", "Effect"),
+        columns=columns,
         rows=lines,
     )

@@ -25,11 +25,18 @@ def local_mean_weight(evaluation: Evaluation) -> Section:
     blocks = [
         _block(name, found.local, evaluation.propensity) for name, found in evaluation.diagnostics.items()
     ]
-    return Section(key="local-mean-weight", title="Local mean weight", lead=_LEAD, blocks=fold_after(blocks))
+    return Section(
+        key="local-mean-weight",
+        title="Local mean weight",
+        short="Local mean",
+        lead=_LEAD,
+        blocks=fold_after(blocks, 0),
+    )
 
 
 def _block(target: str, found: LocalMeanWeight, report: PropensityReport) -> Block:
-    departing = [test for test in found.tests if test.p_value < report.level]
+    rejected = found.p_value < report.level  # marks beside a test that passes would contradict it
+    departing = [test for test in found.tests if test.p_value < report.level] if rejected else []
     # Wrong rows of one region pull the means of every region they are part of; the report names where it
     # starts.
     flagged = [test for test in departing if test.region in report.regions] or departing
@@ -38,7 +45,7 @@ def _block(target: str, found: LocalMeanWeight, report: PropensityReport) -> Blo
         f"chance."
     )
     test = f"Test of a mean of 1 everywhere and in every region: {p_value(found.p_value)}."
-    figures = [] if found.mean.size == 0 else [_curve(target, found)]
+    figures = [] if found.mean.size == 0 else [_curve(target, found, marked=rejected)]
     if found.tests:
         figures.append(_regions(target, found.tests, flagged))
     others = len(departing) - len(flagged)
@@ -61,7 +68,7 @@ def _where(test: MeanTest) -> str:
     )
 
 
-def _curve(target: str, found: LocalMeanWeight) -> Figure:
+def _curve(target: str, found: LocalMeanWeight, *, marked: bool) -> Figure:
     """Contexts in the order of their local mean weight, thinned to what a screen can show."""
     order = np.argsort(found.mean, kind="stable")
     picked = order[
@@ -75,7 +82,7 @@ def _curve(target: str, found: LocalMeanWeight) -> Figure:
             low=low,
             high=high,
             hint=f"local mean weight {number(mean, 2)}, 95\u202f% {span(low, high, 2)}",
-            look="flag" if low > 1 or high < 1 else "quiet",
+            look="flag" if marked and (low > 1 or high < 1) else "quiet",
         )
         for share, mean, low, high in zip(
             shares,
@@ -99,9 +106,8 @@ def _curve(target: str, found: LocalMeanWeight) -> Figure:
         curves=(Curve(points=points),),
         levels=((1.0, ""),),
     )
-    caption = (
-        "Contexts from the lowest to the highest local mean weight with a pointwise 95\u202f% band; marked "
-        "where the band leaves 1 out."
+    caption = "Contexts from the lowest to the highest local mean weight with a pointwise 95\u202f% band" + (
+        "; marked where the band leaves 1 out." if marked else "."
     )
     return Figure(chart=chart, caption=caption)
 

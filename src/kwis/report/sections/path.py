@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
-from kwis.report.sections.common import OPEN_BLOCKS, decimals_of, fold_after, number_cell
+from kwis.report.sections.common import axis_name, decimals_of, fold_after, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, rough, span
 from kwis.result.evaluation import Evaluation
@@ -30,7 +30,7 @@ def bandwidth_path(evaluation: Evaluation) -> Section | None:
         key="bandwidth",
         title="Bandwidth",
         lead=_LEAD,
-        blocks=fold_after(blocks, min(len(first), OPEN_BLOCKS)),
+        blocks=fold_after(blocks, 0),
     )
 
 
@@ -42,10 +42,10 @@ def _block(evaluation: Evaluation, path: Path, *, several: bool) -> Block:
     )
     title = f"{path.target}, {path.reward}" if several else path.target
     paragraphs = (rows,) if path.rows < evaluation.settings.n else ()
-    return Block(title=title, paragraphs=paragraphs, figures=(_figure(path, decimals),))
+    return Block(title=title, paragraphs=paragraphs, figures=(_figure(evaluation, path, decimals),))
 
 
-def _figure(path: Path, decimals: int) -> Figure:
+def _figure(evaluation: Evaluation, path: Path, decimals: int) -> Figure:
     finite = [h for h in path.bandwidths.tolist() if 0 < h < math.inf]
     scale = logarithmic(finite, margin=0.0)
     places = [_place(scale, h) for h in path.bandwidths.tolist()]
@@ -76,12 +76,12 @@ def _figure(path: Path, decimals: int) -> Figure:
     ends = (number(lines[0][1], decimals), number(lines[-1][1], decimals))
     between = tuple(tick for tick in ticks if 0.08 < tick[0] < 0.92)
     chart = Plot(
-        title=f"Estimate of {path.target} along the bandwidth",
+        title=f"Estimate of {path.target} along the bandwidth, {path.reward}",
         description=f"From {ends[0]} at State-WIS to {ends[1]} at WIS; chosen: {_name(path.chosen)}.",
         x=Scale(-_END_GAP, 1 + _END_GAP),
         y=linear((*path.lows.tolist(), *path.highs.tolist(), *path.values.tolist())),
         x_name="bandwidth, log scale between the ends",
-        y_name=f"{path.reward} per decision",
+        y_name=axis_name(evaluation, path.reward),
         curves=(Curve(points=points),),
         ticks=((-_END_GAP, "State-WIS"), *between, (1 + _END_GAP, "WIS")),
         marks=((_place(scale, path.chosen), f"chosen: {_name(path.chosen).removeprefix('bandwidth ')}"),),

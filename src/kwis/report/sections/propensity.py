@@ -23,12 +23,14 @@ def propensities(evaluation: Evaluation) -> Section:
     blocks = [_verdict(found), *([] if repair is None else [repair])]
     curve = found.check.reliability
     if curve is not None and curve.predicted.size:
-        blocks.append(_reliability(curve))
+        blocks.append(_reliability(curve, marked=found.wrong))
     repaired = (
         None if evaluation.repair is None or evaluation.repair.kept else evaluation.repair.reliability_after
     )
     if repaired is not None and repaired.predicted.size:
-        blocks.append(_reliability(repaired, "Calibration after repair"))
+        after = evaluation.repair.after if evaluation.repair is not None else None
+        marked = after is not None and after.wrong
+        blocks.append(_reliability(repaired, "Calibration after repair", marked=marked))
     balance = _balance(evaluation)
     if balance is not None:
         blocks.append(balance)
@@ -63,7 +65,7 @@ def _verdict(found: PropensityReport) -> Block:
     )
 
 
-def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
+def _reliability(curve: Reliability, title: str = "Calibration", *, marked: bool) -> Block:
     lines = list(
         zip(
             curve.predicted.tolist(),
@@ -83,7 +85,7 @@ def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
                 f"propensity {number(predicted, 3)}: happened {number(observed, 3)} of the time, "
                 f"{count(pairs)} pairs of row and action"
             ),
-            look="flag" if error > 0 and abs(observed - predicted) > 3 * error else "accent",
+            look="flag" if marked and error > 0 and abs(observed - predicted) > 3 * error else "accent",
         )
         for predicted, observed, error, pairs in lines
     )
@@ -121,7 +123,8 @@ def _reliability(curve: Reliability, title: str = "Calibration") -> Block:
         "What is said to have probability p should happen a share p of the time: points on the line. Bars: "
         "95\u202f%."
     )
-    return Block(title=title, tiles=tiles, figures=(Figure(chart=chart, caption=caption, numbers=table),))
+    figure = Figure(chart=chart, caption=caption, numbers=table)
+    return Block(title=title, tiles=tiles, figures=(figure,), folded=True)
 
 
 def _balance(evaluation: Evaluation) -> Block | None:
@@ -135,7 +138,8 @@ def _balance(evaluation: Evaluation) -> Block | None:
         range(len(found.features)),
         key=lambda j: -max(abs(float(found.before[j])), abs(float(found.after[j]))),
     )
-    stripes = tuple(_feature(found, j, chance) for j in order[:_MOST_FEATURES])
+    wrong = evaluation.propensity.wrong
+    stripes = tuple(_feature(found, j, chance, marked=wrong) for j in order[:_MOST_FEATURES])
     chart = Forest(
         title="Balance of the context before and after weighting",
         description="; ".join(stripe.hint for stripe in stripes[:5]),
@@ -157,10 +161,11 @@ def _balance(evaluation: Evaluation) -> Block | None:
     return Block(
         title="Balance",
         figures=(Figure(chart=chart, caption=caption, numbers=_balance_table(found, evaluation)),),
+        folded=True,
     )
 
 
-def _feature(found: Balance, j: int, chance: float) -> Stripe:
+def _feature(found: Balance, j: int, chance: float, *, marked: bool) -> Stripe:
     before, after = float(found.before[j]), float(found.after[j])
     was, became = number(before, 2, signed=True), number(after, 2, signed=True)
     return Stripe(
@@ -170,7 +175,7 @@ def _feature(found: Balance, j: int, chance: float) -> Stripe:
         high=math.nan,
         words=f"{was} \u2192 {became}",
         hint=f"{found.features[j]}: {was} as logged, {became} weighted",
-        look="flag" if abs(after) > max(0.1, chance) else "accent",
+        look="flag" if marked and abs(after) > max(0.1, chance) else "accent",
         ghost=before,
     )
 

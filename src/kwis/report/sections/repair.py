@@ -71,4 +71,5 @@ def _estimates(evaluation: Evaluation, found: Repair) -> Table:
         )
         rows.append((*words, *values))
     columns = ("Policy", "Reward", "Estimator", "As given", "As repaired", "Error of the repair")
-    return Table(caption="Recommended estimates before and after", columns=columns, rows=tuple(rows))
+    caption = "Recommended estimates before and after"
+    return Table(caption=caption, columns=columns, rows=tuple(rows), folded=True)

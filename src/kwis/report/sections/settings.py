@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -21,35 +21,23 @@ def reproduce(evaluation: Evaluation) -> Section:
     notes = Block(
         title="Notes", points=tuple(sentence(note, names_of(evaluation)) for note in evaluation.notes)
     )
-    by = [found.columns[0] if len(found.columns) == 1 else found.columns for found in evaluation.segments]
-    blocks = [Block(code=_call(settings, f", by={by!r}" if by else ""), tables=(_table(settings),))]
+    blocks = [
+        Block(code=settings.call.python),
+        *_commands(settings),
+        Block(title="Settings", tables=(_table(settings),), folded=True),
+    ]
     if evaluation.notes:
         blocks.insert(0, notes)
     lead = "The same log, version and seed give the same numbers."
-    return Section(key="settings", title="How it was made", lead=lead, blocks=tuple(blocks))
+    return Section(key="settings", title="How it was made", short="Made by", lead=lead, blocks=tuple(blocks))
 
 
-def _call(settings: Settings, segments: str) -> str:
-    """The two calls as Python; names are quoted as Python would, so that they can be pasted whatever is in
-    them.
-    """
-    reading = [f"reward={_one_or_list(settings.rewards)}"]
-    if settings.context:
-        reading.append(f"context={list(settings.context)!r}")
-    if settings.propensity_source is not None:
-        reading.append(f"propensity_source={settings.propensity_source!r}")
-    targets = _one_or_list(tuple(settings.targets))
-    repair = "" if settings.repair == "auto" else f", repair={settings.repair!r}"
-    return (
-        f"# kwis {settings.version}\n"
-        f"log = kwis.read_log(..., {', '.join(reading)})\n"
-        f"evaluation = kwis.evaluate(log, target={targets}, level={settings.level:g}, "
-        f"rng={settings.seed}{repair}{segments})"
-    )
-
-
-def _one_or_list(names: tuple[str, ...]) -> str:
-    return repr(names[0]) if len(names) == 1 else repr(list(names))
+def _commands(settings: Settings) -> Iterable[Block]:
+    call = settings.call
+    if call.command is not None:
+        yield Block(paragraphs=("Or on the command line:",), code=call.command)
+    elif call.no_command:
+        yield Block(paragraphs=(f"The command line cannot ask this: {call.no_command}.",))
 
 
 def _table(settings: Settings) -> Table:
@@ -63,13 +51,22 @@ def _table(settings: Settings) -> Table:
         ("Propensities from", settings.propensity_source or "not said"),
         *((f"Policy {name}", words) for name, words in settings.targets.items()),
         ("Estimators", _names(settings.estimators)),
-        *((f"Interval of {name}", words) for name, words in settings.intervals.items()),
-        *((f"Bandwidth for {name}", _bandwidth(value)) for name, value in settings.bandwidths.items()),
+        *_alike("Intervals", settings.intervals),
+        *_alike("Bandwidth", {name: _bandwidth(value) for name, value in settings.bandwidths.items()}),
         ("Rows for selecting bandwidths", count(settings.selection_rows)),
         ("Rows for the bandwidth path", count(settings.path_rows)),
     ]
     rows = tuple((Cell(name), Cell(words)) for name, words in lines)
     return Table(caption="Settings", columns=("Setting", "Value"), rows=rows)
+
+
+def _alike(what: str, words: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """What is the same for several stands once, with those it holds for."""
+    groups: dict[str, list[str]] = {}
+    for name, text in words.items():
+        groups.setdefault(text, []).append(name)
+    for text, names in groups.items():
+        yield (what if len(groups) == 1 else f"{what} of {_names(names)}", text)
 
 
 def _names(names: Iterable[str]) -> str:

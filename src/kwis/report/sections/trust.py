@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwis.report.sections.common import badge_of, decimals_of, fold_after, interval_words, names_of
+from kwis.report.sections.common import badge_of, fold_after, names_of
 from kwis.report.view import Block, Section
-from kwis.report.wording import number, sentence
+from kwis.report.wording import sentence
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Recommendation
 from kwis.result.words import robustness_words
@@ -20,7 +20,13 @@ def trust(evaluation: Evaluation) -> Section:
     scope = evaluation.scope
     points = () if scope is None else tuple(words[0].upper() + sentence(words)[1:] for words in scope.words)
     limits = [Block(title="What this rests on", points=points)] if points else []
-    return Section(key="trust", title="Can it be trusted?", lead=_LEAD, blocks=(*limits, *fold_after(blocks)))
+    return Section(
+        key="trust",
+        title="Can it be trusted?",
+        short="Trust",
+        lead=_LEAD,
+        blocks=(*limits, *fold_after(blocks)),
+    )
 
 
 def _block(evaluation: Evaluation, found: Recommendation) -> Block:
@@ -33,13 +39,7 @@ def _block(evaluation: Evaluation, found: Recommendation) -> Block:
         f"{' '.join(sentence(reason) for reason in found.why)}".strip()
     ]
     if found.runner_up is not None:
-        interval = found.runner_up.interval
-        decimals = decimals_of(evaluation, found.reward)
-        value = f"{number(interval.value, decimals)} ({interval_words(interval, decimals)})"
-        words.append(
-            f"Runner-up: {found.runner_up.estimator} with {value}. "
-            f"{sentence(found.disagreement or '')}".strip()
-        )
+        words.append(sentence(found.disagreement or f"the runner-up {found.runner_up.estimator} agrees"))
     return Block(
         title=found.target,
         badge=badge_of(found.row.verdict),

@@ -78,7 +78,7 @@ def _figure(target: str, found: WeightDiagnostics, weight: Floats) -> Figure:
         ),
         x=logarithmic((low, high), margin=0.0),
         x_name="weight, log scale",
-        names=("share of rows", "share of all weight"),
+        names=("% of rows", "% of all weight"),
         columns=columns,
         marks=((1.0, "weight 1"),) if low < 1 < high else (),
     )

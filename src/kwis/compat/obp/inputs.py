@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ from kwis import _validation as check
 from kwis.data.distributions import TOLERANCE
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints
+
+
+class WrongTypeError(InputError, TypeError):
+    """An argument of the wrong type, where Open Bandit Pipeline raises a TypeError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,6 +31,13 @@ class Given:
     predictions: Any = None
     estimated_pscore: Any = None
     context: Any = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    def other(self, name: str) -> Any:
+        """An argument that only some estimators have, refused if it was left out."""
+        if self.others.get(name) is None:
+            raise InputError(f"`{name}` must be given for {self.name}, got None")
+        return self.others[name]
 
     def needed(self, field: str) -> Any:
         """An argument, refused if it was left out."""
@@ -117,3 +129,27 @@ def codes(value: Any, name: str, n: int, count: int) -> Ints:
         row = int(np.argmax(wrong))
         raise InputError(f"`{name}` must be from 0 to {count - 1}, got {array[row]} at row {row}")
     return array.astype(np.int64)
+
+
+def number(value: Any, name: str, least: float, most: float = np.inf) -> float:
+    """A real number between two ends; nan is refused."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WrongTypeError(f"`{name}` must be a number, got {value!r}")
+    if not least <= value <= most:
+        limits = f"of at least {least:g}" if most == np.inf else f"from {least:g} to {most:g}"
+        raise InputError(f"`{name}` must be a number {limits}, got {value!r}")
+    return float(value)
+
+
+def yes_or_no(value: Any, name: str) -> bool:
+    """True or False and nothing else."""
+    if not isinstance(value, bool):
+        raise WrongTypeError(f"`{name}` must be True or False, got {value!r}")
+    return value
+
+
+def count(value: Any, name: str, least: int) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise WrongTypeError(f"`{name}` must be a whole number of at least {least}, got {value!r}")
+    return check.whole(int(value), name, least)

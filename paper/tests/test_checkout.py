@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kwis import InputError
+from kwis_paper import archive, checkout
+from kwis_paper.archive import with_earlier
+from kwis_paper.results import Results
+from paper.tests.made_up import half_as_bad, results_of
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return results_of(["yeast"], ["oracle", "non-oracle"], half_as_bad, every=6)
+
+
+def test_the_table_of_readme_is_made_between_its_marks_and_nowhere_else(results: Results) -> None:
+    text = f"# Title\n\nbefore\n{checkout.BEGIN}\nold\n{checkout.END}\n\nafter\n"
+    found = checkout.with_table(text, results)
+    assert found.startswith(f"# Title\n\nbefore\n{checkout.BEGIN}\n| Published table")
+    assert found.endswith(f"{checkout.END}\n\nafter\n")
+    assert "old" not in found
+    assert "| yeast | 0." in found
+    assert checkout.with_table(found, results) == found
+    with pytest.raises(InputError, match="must hold the lines"):
+        checkout.with_table("# Title", results)
+
+
+def test_pages_are_written_once_and_a_check_says_what_would_change(results: Results, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"{checkout.BEGIN}\n{checkout.END}\n")
+    assert len(checkout.write(results, tmp_path, check=True)) == 4
+    assert list((tmp_path / "docs").iterdir()) == []
+    assert len(checkout.write(results, tmp_path)) == 4
+    assert checkout.write(results, tmp_path) == []
+    (tmp_path / "docs" / "reproduction.md").write_text("edited by hand")
+    assert checkout.write(results, tmp_path, check=True) == [tmp_path / "docs" / "reproduction.md"]
+
+
+@pytest.mark.slow
+def test_the_committed_pages_come_from_the_committed_results() -> None:
+    assert checkout.write(archive.read(ROOT / "results"), ROOT, check=True) == []
+
+
+def test_only_the_very_same_experiments_keep_their_earlier_bandwidths() -> None:
+    earlier = results_of(["yeast"], ["oracle"], half_as_bad, every=6, per_feature=True)
+    bare = results_of(["yeast"], ["oracle"], half_as_bad, every=6)
+    changed = next(iter(bare.cells))
+    moved = {**bare.outcomes["wis"], changed: replace(bare.outcomes["wis"][changed], value=0.9)}
+    now = replace(bare, outcomes={**bare.outcomes, "wis": moved})
+    found = with_earlier(now, earlier)
+    assert set(found.outcomes["kernel-wis-per-feature"]) == set(bare.cells) - {changed}
+    assert set(found.bandwidths["per-feature"]) == set(bare.cells) - {changed}
+    assert found.outcomes["wis"] == moved

@@ -1,0 +1,110 @@
+"""Which columns could be meant where somebody named none, or a name that is not there."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from kwis.data.columns import Column
+
+MOST_ACTIONS = 200
+FEW_VALUES = 20
+SHOWN = 3
+_NAMES = {
+    "action": (
+        "action",
+        "arm",
+        "treatment",
+        "treated",
+        "variant",
+        "offer",
+        "group",
+        "policy",
+        "choice",
+        "item",
+    ),
+    "reward": (
+        "reward",
+        "outcome",
+        "click",
+        "conversion",
+        "converted",
+        "revenue",
+        "spend",
+        "profit",
+        "y",
+        "visit",
+    ),
+}
+_NAMED = ("action", "reward")
+"""Roles that have a usual name, so that nobody need have named the column."""
+
+
+def absence(columns: Mapping[str, Column], name: str, role: str, others: tuple[str, ...] = ()) -> str:
+    """What to say of a column that is not there: a name like it that could be meant, or what could have the
+    role.
+    """
+    if role in _NAMED and name == role:
+        likely = suggestions(columns, role)
+        if likely:
+            return f"which column is the {role}? likely: {', '.join(likely)}; pass {role}='...'"
+    fitting = [*(key for key, column in columns.items() if could_be(column, role)), *others]
+    close = difflib.get_close_matches(name, fitting, n=1, cutoff=0.5)
+    listed = [*columns, *others]
+    some = ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
+    hint = f"did you mean {close[0]!r}?" if close else f"the columns are {some}"
+    return f"`{role}` must name a column of the log, got {name!r}; {hint}"
+
+
+def suggestions(columns: Mapping[str, Column], role: str) -> list[str]:
+    """The columns most likely to have a role, with how many values they take."""
+    fitting = [name for name, column in columns.items() if could_be(column, role)]
+    fitting.sort(key=lambda name: -_likeness(name, columns[name], role))
+    return [f"{name} ({_values(columns[name])})" for name in fitting[:SHOWN]]
+
+
+def could_be(column: Column, role: str) -> bool:
+    """Whether a column's values fit a role."""
+    if not len(column) or column.missing.all():
+        return False
+    if role == "action":
+        return not column.missing.any() and 2 <= _distinct(column) <= min(MOST_ACTIONS, len(column) - 1)
+    if role in ("reward", "row_weight"):
+        return column.kind in ("number", "boolean") and _distinct(column) > 1
+    if role == "propensity":
+        return column.kind == "number" and bool(((column.values > 0) & (column.values <= 1)).all())
+    if role == "time":
+        return column.kind in ("date", "number")
+    return True
+
+
+def _likeness(name: str, column: Column, role: str) -> float:
+    """How much a column looks like the one: its name counts most, then few labels for actions and an end of
+    the table for rewards.
+    """
+    words = name.lower().replace("-", "_").split("_")
+    by_name = 2.0 * any(word in words for word in _NAMES[role]) + any(
+        word in name.lower() for word in _NAMES[role] if len(word) > 3
+    )
+    if role == "action":
+        text = column.kind in ("text", "boolean")
+        return by_name + 0.5 * text + 1 / math.log2(2 * _distinct(column))
+    policy = name.lower().startswith(("p_", "pi_", "prob")) or name.lower() in ("id", "age")
+    return by_name - 2.0 * policy + (0.5 if _distinct(column) == 2 else 0.0)
+
+
+def _distinct(column: Column) -> int:
+    if column.kind == "text":
+        return len(column.levels)
+    return int(np.unique(column.values[~column.missing]).size)
+
+
+def _values(column: Column) -> str:
+    count = _distinct(column)
+    if column.kind in ("number", "boolean") and count > FEW_VALUES:
+        present = column.values[~column.missing]
+        return f"numbers from {present.min():g} to {present.max():g}"
+    return f"{count} values"

@@ -1,0 +1,36 @@
+"""The query that fixes how a column is written, ready to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kwis.data.read.source import Source
+from kwis.data.remedy import SpellingError, identifier
+from kwis.errors import InputError
+
+
+@contextmanager
+def sql_that_fixes(source: Source) -> Iterator[None]:
+    """Add the whole query to an error about how a column is written."""
+    try:
+        yield
+    except SpellingError as trouble:
+        raise InputError(trouble.sentence(_query(source, trouble))) from None
+
+
+def _query(source: Source, trouble: SpellingError) -> str | None:
+    """The query; None if the source takes none, or its database lacks the functions used."""
+    if source.dialect is None or (
+        source.dialect == "sqlite" and trouble.expression.startswith(("strptime", "TRY_CAST"))
+    ):
+        return None
+    rows = "log" if source.query is None else f"({source.query.strip().rstrip(';')})"
+    column = identifier(trouble.column)
+    if source.dialect == "duckdb":
+        return f"SELECT * REPLACE ({trouble.expression} AS {column}) FROM {rows}"
+    columns = [
+        f"{trouble.expression} AS {column}" if name == trouble.column else identifier(name)
+        for name in source.table.columns
+    ]
+    return f"SELECT {', '.join(columns)} FROM {rows}"

@@ -1,0 +1,38 @@
+"""Reward models fitted for the estimate they serve: more robust doubly robust (Farajtabar et al. 2018)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis.errors import InputError
+from kwis.typing import ArrayLike, Floats
+
+
+def mrdr_weights(weight: ArrayLike, propensity: ArrayLike) -> Floats:
+    """How much each row counts in a fit that minimises the variance of the doubly robust estimate:
+    ``w^2 (1 - p)``.
+
+    For the ``row_weight`` of :func:`kwis.predict_rewards`. Actions that the log took with certainty add no
+    variance, and those with large importance weights most of it.
+
+    Parameters
+    ----------
+    weight
+        Importance weights of the target.
+    propensity
+        Probability with which the logged action was taken.
+    """
+    w = check.weights(weight, "weight", np.size(weight))
+    p = check.column(propensity, "propensity", w.size, like="weight")
+    wrong = (p <= 0) | (p > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"`propensity` must be in (0, 1], got {p[row]} at row {row}")
+    largest = float(w.max())
+    counts = np.square(w / largest) * (1 - p) if largest > 0 else np.zeros_like(w)
+    if not counts.any():
+        raise InputError(
+            "`weight` must be positive where `propensity` is below 1 in at least one row, got none"
+        )
+    return np.asarray(counts / counts.mean())

@@ -1,0 +1,155 @@
+"""Questions asked the way people ask them: constants, simple policies, other files, gaps, wrong names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwis
+from tests.cli.example import Run, columns, write_csv, write_parquet
+
+QUICK = ("--context", "age,country", "-e", "wis", "--repair", "never", "--json")
+
+
+def values(ended: Any) -> dict[str, float]:
+    """The estimate of every target, from JSON."""
+    assert ended.code == 0, ended.err
+    return {row["target"]: row["estimate"]["value"] for row in json.loads(ended.out)["rows"]}
+
+
+def test_simple_policies_and_constant_propensities_give_what_python_gives(run: Run, log: Path) -> None:
+    asked = (
+        "-t",
+        "always:push",
+        "-t",
+        "uniform",
+        "-t",
+        "mine=distribution:banner=q_banner,email=q_email,push=q_push",
+    )
+    found = values(run("evaluate", log, *QUICK, *asked, "--propensity", "banner=0.3,email=0.4,push=0.3"))
+    evaluation = kwis.evaluate(
+        log,
+        {
+            "always:push": kwis.always("push"),
+            "uniform": kwis.uniform(),
+            "mine": {label: f"q_{label}" for label in ("banner", "email", "push")},
+        },
+        propensity={"banner": 0.3, "email": 0.4, "push": 0.3},
+        context=["age", "country"],
+        estimators="wis",
+        repair="never",
+        seed=0,
+    )
+    assert found == {row.target: row.estimate.value for row in evaluation.rows}
+
+
+def test_a_constant_that_cannot_be_is_refused_with_the_option_that_can(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    table["action"] = ["push" if action == "push" else "email" for action in table["action"]]
+    path = write_csv(tmp_path / "log.csv", table)
+    ended = run("evaluate", path, *QUICK, "-t", "uniform", "--propensity", "0.7")
+    assert ended.code == 2
+    assert ended.err.endswith("such as --propensity email=0.7,push=0.3\n")
+    assert run("evaluate", path, *QUICK, "-t", "uniform", "--propensity", "0.5").code == 0
+
+
+def test_a_policy_in_another_file_is_joined_by_the_key(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    keys = [f"d{i}" for i in range(len(table["action"]))]
+    path = write_csv(tmp_path / "log.csv", {**table, "id": keys})
+    other = write_csv(tmp_path / "predictions.csv", {"id": keys[::-1], "policy": table["pick"][::-1]})
+    asked = ("-t", f"new={other}:policy", "-t", "same=pick", "-t", f"chosen={other}:chosen:policy")
+    found = values(run("evaluate", path, *QUICK, *asked, "--key", "id"))
+    assert found["new"] == found["same"] == found["chosen"]
+    ended = run("evaluate", path, *QUICK, "-t", f"new={other}:policy")
+    assert (ended.code, ended.err) == (
+        2,
+        "error: `key` must name the column by which a policy in another file is joined\n",
+    )
+    ended = run("evaluate", path, *QUICK, "-t", f"new={tmp_path / 'no.csv'}:policy", "--key", "id")
+    assert ended.code == 2
+    assert "must be in a file that exists" in ended.err
+
+
+def test_intervals_have_names(run: Run, log: Path) -> None:
+    ended = run("evaluate", log, *QUICK, "-t", "p_new", "--interval", "bootstrap")
+    assert "bootstrap" in json.loads(ended.out)["settings"]["intervals"]["wis"].lower()
+    ended = run("evaluate", log, *QUICK, "-t", "p_new", "--interval", "bootstraps")
+    assert ended.err.startswith("error: `interval` must be one of student, bootstrap, influence, ")
+
+
+def test_rows_without_a_reward_and_lines_without_json_are_left_out_on_request(
+    run: Run, tmp_path: Path
+) -> None:
+    table = columns()
+    table["reward"][3] = ""
+    path = write_csv(tmp_path / "log.csv", table)
+    assert run("evaluate", path, *QUICK, "-t", "p_new").code == 2
+    ended = run("evaluate", path, *QUICK, "-t", "p_new", "--drop-missing")
+    assert any(note.startswith("1 of 240 rows have no reward") for note in json.loads(ended.out)["notes"])
+    lines = [json.dumps(dict(zip(table, row, strict=True))) for row in zip(*columns().values(), strict=True)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join([*lines, '{"action": "pu']) + "\n")
+    ended = run("evaluate", path, *QUICK, "-t", "p_new")
+    assert ended.code == 2
+    assert ended.err.endswith("--skip-bad-lines leaves such lines out\n")
+    ended = run("evaluate", path, *QUICK, "-t", "p_new", "--skip-bad-lines")
+    assert "1 of 241 lines are no JSON and were left out" in json.loads(ended.out)["notes"]
+
+
+def test_check_needs_no_reward(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    del table["reward"]
+    path = write_csv(tmp_path / "log.csv", table)
+    ended = run("check", path, "--context", "age,country", "-t", "p_new")
+    assert (ended.code, ended.err) == (0, "")
+    assert run("evaluate", path, *QUICK, "-t", "p_new").err.startswith(
+        "error: which column is the reward? likely:"
+    )
+
+
+@pytest.mark.parametrize(
+    ("renamed", "options", "sentence"),
+    [
+        ("offer", (), "which column is the action? likely: offer (3 values), "),
+        (
+            "offer",
+            ("--action", "ofer"),
+            "`action` must name a column of the log, got 'ofer'; did you mean 'offer'?",
+        ),
+        (
+            "action",
+            ("--target", "p_nwe"),
+            "`target` must name a column of the log, got 'p_nwe'; did you mean",
+        ),
+        ("action", ("--by", "countri"), "`by` must name a column of the log, got 'countri'; did you mean"),
+    ],
+)
+@pytest.mark.parametrize("write", [write_csv, write_parquet])
+def test_wrong_names_are_found_before_anything_heavy_is_imported(
+    renamed: str, options: tuple[str, ...], sentence: str, write: Any, tmp_path: Path
+) -> None:
+    table = {renamed if name == "action" else name: entries for name, entries in columns().items()}
+    path = write(tmp_path / f"log.{'csv' if write is write_csv else 'parquet'}", table)
+    watch = (
+        "import sys; from kwis.cli.main import main; code = main(sys.argv[1:]);"
+        "print([name for name in ('scipy', 'sklearn', 'numba', 'pandas') if name in sys.modules]);"
+        "sys.exit(code)"
+    )
+    asked = ["evaluate", str(path), "--context", "age,country", "-t", "p_new", *options]
+    ended = subprocess.run(
+        [sys.executable, "-c", watch, *asked],
+        capture_output=True,
+        text=True,
+        env=dict(os.environ),
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith(f"error: {sentence}"), ended.stderr
+    assert ended.stdout == "[]\n"

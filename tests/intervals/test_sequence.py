@@ -1,0 +1,197 @@
+"""Confidence sequences, Clopper and Pearson, Efron-Stein, blocks: against twins, and how often they hold."""
+
+import math
+
+import numpy as np
+import pytest
+
+import kwis
+from kwis.intervals.draws import count_chunks
+from kwis.intervals.efron_stein import variance_proxy
+from kwis.intervals.wealth import SCALES, falling_scales
+from tests.reference import intervals as twin
+
+LOGGING, TARGET, SUCCESS = np.array([0.4, 0.35, 0.25]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.4, 0.55])
+TRUTH = float(TARGET @ SUCCESS)
+
+
+def drawn(n, rng, success=SUCCESS, logging=LOGGING):
+    action = rng.choice(3, size=n, p=logging)
+    return action, (TARGET / logging)[action], (rng.random(n) < success[action]).astype(float)
+
+
+def sample_of(weight, reward):
+    return kwis.WeightedSample(context=np.zeros((len(weight), 1)), weight=weight, reward=reward)
+
+
+class TestSequence:
+    @pytest.mark.parametrize("largest", [None, 2.5])
+    def test_the_ends_are_those_of_the_twin(self, largest):
+        _, weight, reward = drawn(40, np.random.default_rng(0))
+        found = kwis.BettingSequence(largest_weight=largest).interval(kwis.VIS(), sample_of(weight, reward))
+        gains, losses = (weight * reward).tolist(), (weight * (1 - reward)).tolist()
+        few = falling_scales(largest).tolist() if largest else [0.0]
+
+        def end(more, other):
+            if largest is None:
+                return twin.mixture_lower_bound(more, SCALES.tolist(), 0.025, 4_000)
+            return twin.betting_ends(more, SCALES.tolist(), other, few, 0.025)
+
+        grid = 2e-3 if largest is None else 1 / 2_000
+        assert found.low == pytest.approx(end(gains, losses), abs=grid)
+        assert found.high == pytest.approx(1 - end(losses, gains), abs=grid)
+
+    def test_rows_in_parts_and_in_any_order_make_the_same(self):
+        _, weight, reward = drawn(300, np.random.default_rng(1))
+        start = kwis.BettingSequence(largest_weight=3.0).start()
+        whole = start.add(weight, reward)
+        parts = start.add(weight[200:], reward[200:]) + start.add(weight[:200], reward[:200])
+        assert parts.n == whole.n == 300
+        assert parts.interval().low == pytest.approx(whole.interval().low, abs=1e-12)
+        assert parts.interval().high == pytest.approx(whole.interval().high, abs=1e-12)
+
+    def test_one_look_is_logarithmic_smoothing(self):
+        sample = sample_of(*drawn(200, np.random.default_rng(2))[1:])
+        one, other = (
+            method.interval(kwis.VIS(), sample)
+            for method in (kwis.BettingSequence(), kwis.LogarithmicSmoothing())
+        )
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-12)
+
+    def test_thirty_looks_seldom_leave_the_truth_out(self):
+        rng, looks = np.random.default_rng(3), np.unique(np.geomspace(10, 400, 30).astype(int))
+        ever, widths = 0, []
+        for repetition in range(60):
+            _, weight, reward = drawn(400, rng)
+            state, before, out = kwis.BettingSequence(largest_weight=2.0).start(), 0, False
+            for look in looks:
+                state, before = state.add(weight[before:look], reward[before:look]), look
+                out = out or state.refutes(TRUTH)
+            ever += out
+            if repetition < 10:
+                fixed = kwis.StudentInterval().interval(kwis.WIS(), sample_of(weight, reward))
+                widths.append(state.interval().width / fixed.width)
+        assert ever <= 60 * 0.05
+        assert np.mean(widths) < 2.0
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("rates", [SUCCESS, SUCCESS / 20], ids=["usual", "rare"])
+    def test_at_most_one_log_in_twenty_ever_leaves_the_truth_out(self, rates):
+        rng, looks = np.random.default_rng(5), np.unique(np.geomspace(20, 2000, 50).astype(int))
+        truth, ever = float(TARGET @ rates), 0
+        for _ in range(1000):
+            _, weight, reward = drawn(2000, rng, rates)
+            state, before, out = kwis.BettingSequence(largest_weight=2.0).start(), 0, False
+            for look in looks:
+                state, before = state.add(weight[before:look], reward[before:look]), look
+                out = out or state.refutes(truth)
+            ever += out
+        assert ever <= 50
+
+    def test_refuting_is_leaving_out(self):
+        state = kwis.BettingSequence().start().add(*drawn(400, np.random.default_rng(4))[1:])
+        interval = state.interval(0.9)
+        for value in (interval.low - 1e-6, interval.high + 1e-6):
+            assert state.refutes(value, 0.9)
+        for value in (interval.low + 1e-6, interval.high - 1e-6):
+            assert not state.refutes(value, 0.9)
+
+    def test_nothing_is_known_before_the_first_row(self):
+        interval = kwis.BettingSequence(bounds=(-1.0, 3.0)).start().interval()
+        assert (interval.low, interval.high) == (-1.0, 3.0)
+        assert math.isnan(interval.value)
+
+    def test_what_does_not_fit_is_refused(self):
+        start = kwis.BettingSequence(largest_weight=2.0).start()
+        with pytest.raises(kwis.InputError, match="`largest_weight` must hold for every `weight`"):
+            start.add([1.0, 3.0], [0.0, 1.0])
+        with pytest.raises(kwis.InputError, match="must be the same in both"):
+            _ = start + kwis.BettingSequence().start()
+        with pytest.raises(kwis.UnsupportedError, match="must be VIS for a betting sequence"):
+            kwis.BettingSequence().interval(kwis.WIS(), sample_of(np.ones(3), np.ones(3)))
+
+
+class TestClopperPearson:
+    def test_equal_weights_have_the_textbook_interval(self):
+        # 2 of 20: 1.2 % to 31.7 %, Clopper and Pearson (1934).
+        found = kwis.ClopperPearson(1.0).interval(kwis.VIS(), sample_of(np.ones(20), np.arange(20) < 2))
+        assert (found.low, found.high) == pytest.approx((0.0123, 0.3170), abs=1e-4)
+
+    def test_no_success_still_has_an_upper_end(self):
+        found = kwis.ClopperPearson(2.0).interval(kwis.VIS(), sample_of(np.full(100, 1.5), np.zeros(100)))
+        assert found.low == 0.0
+        assert found.high == pytest.approx(2 * (1 - 0.025 ** (1 / 100)))
+
+    def test_rare_successes_are_covered(self):
+        rng, rates = np.random.default_rng(0), SUCCESS / 30
+        method, truth = kwis.ClopperPearson(2.0), float(TARGET @ rates)
+        held = [
+            truth in method.interval(kwis.VIS(), sample_of(*drawn(300, rng, rates)[1:])) for _ in range(300)
+        ]
+        assert np.mean(held) >= 0.95
+
+    def test_terms_beyond_the_bound_are_refused(self):
+        with pytest.raises(kwis.InputError, match=r"got 3.0 outside \[0, 2\] at row 1"):
+            kwis.ClopperPearson(2.0).interval(kwis.VIS(), sample_of([1.0, 3.0], [1.0, 1.0]))
+
+
+class TestEfronStein:
+    def test_the_proxy_is_that_of_the_twin(self):
+        rng = np.random.default_rng(0)
+        weight, fresh = rng.exponential(size=12) * (rng.random(12) < 0.7), rng.exponential(size=12)
+        expected = twin.efron_stein_proxy(weight.tolist(), fresh.tolist())
+        assert variance_proxy(weight, fresh) == pytest.approx(expected, rel=1e-12)
+
+    def test_the_bound_is_below_the_truth(self):
+        rng, n = np.random.default_rng(1), 1000
+        tables = np.tile(TARGET, (n, 1)), np.tile(LOGGING, (n, 1))
+        lows = []
+        for seed in range(40):
+            action, _, reward = drawn(n, rng)
+            lows.append(kwis.efron_stein_bound(*tables, action, reward, draws=20, rng=seed).low)
+        assert max(lows) < TRUTH
+        assert np.mean(lows) > 0.08  # it says something
+
+    def test_a_log_that_the_target_never_follows_tells_nothing(self):
+        found = kwis.efron_stein_bound([[1.0, 0.0]] * 4, [[0.5, 0.5]] * 4, [1, 1, 1, 1], [1, 1, 1, 1])
+        assert (found.low, found.high) == (0.0, 1.0)
+
+    def test_impossible_arguments_are_refused(self):
+        half = [[0.5, 0.5]] * 3
+        with pytest.raises(kwis.InputError, match="`target` must be probabilities that sum to 1"):
+            kwis.efron_stein_bound([[0.5, 0.4]] * 3, half, [0, 1, 0], [0, 1, 0])
+        with pytest.raises(kwis.InputError, match="`action` must be 3 whole numbers from 0 to 1"):
+            kwis.efron_stein_bound(half, half, [0, 1, 2], [0, 1, 0])
+        with pytest.raises(kwis.InputError, match="logged actions a positive probability"):
+            kwis.efron_stein_bound(half, [[1.0, 0.0]] * 3, [0, 1, 0], [0, 1, 0])
+
+
+class TestBlocks:
+    def test_runs_of_rows_are_drawn_and_every_row_alike(self):
+        counts = np.hstack(list(count_chunks(20, None, 400, np.random.default_rng(0), block=5)))
+        assert (counts.sum(axis=0) == 20).all()
+        assert counts.mean(axis=1) == pytest.approx(np.ones(20), abs=0.25)
+        together = np.mean(counts * np.roll(counts, 1, axis=0))  # neighbours are drawn together
+        assert together > 1.5
+
+    def test_rows_that_depend_on_each_other_have_a_wider_interval(self):
+        rng = np.random.default_rng(0)
+        mood = np.repeat(rng.normal(size=40), 10)
+        sample = sample_of(rng.uniform(0.5, 1.5, 400), mood + 0.1 * rng.normal(size=400))
+        single = kwis.Bootstrap(400).interval(kwis.WIS(), sample)
+        runs = kwis.Bootstrap(400, block=20).interval(kwis.WIS(), sample)
+        assert runs.method == "block-bootstrap-bca"
+        assert runs.width > 2 * single.width
+
+    def test_its_length_is_checked(self):
+        sample = sample_of(np.ones(10), np.arange(10.0))
+        with pytest.raises(kwis.InputError, match="`block` must be below the number of rows, got 10 for 10"):
+            kwis.Bootstrap(50, block=10).interval(kwis.WIS(), sample)
+        with pytest.raises(kwis.InputError, match="with `block`, got 'studentised'"):
+            kwis.Bootstrap(50, method="studentised", block=2)
+        grouped = kwis.WeightedSample(
+            context=np.zeros((4, 1)), weight=np.ones(4), reward=np.arange(4.0), group=[0, 0, 1, 1]
+        )
+        with pytest.raises(kwis.UnsupportedError, match="must have no `group` for a block bootstrap"):
+            kwis.Bootstrap(50, block=2).interval(kwis.WIS(), grouped)
+        assert kwis.Bootstrap(50, block="auto").interval(kwis.WIS(), sample).width > 0

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.evaluation.conftest import evaluation, log, sample
+
+__all__ = ["evaluation", "log", "sample"]
