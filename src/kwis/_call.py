@@ -143,7 +143,7 @@ class Writer:
         """Arguments of the function that makes a record: without their names but for those with a default."""
         for entry in dataclasses.fields(value):
             own = getattr(value, entry.name)
-            if entry.default is dataclasses.MISSING and entry.name not in ("key",):
+            if entry.default is dataclasses.MISSING and entry.name != "key":
                 yield self.code(own, "target")
             elif own is not None:
                 yield f"{entry.name}={self.code(own, entry.name)}"

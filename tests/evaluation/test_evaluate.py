@@ -241,9 +241,8 @@ def test_a_logger_that_left_nothing_to_chance_is_refused(sample):
 
 @pytest.mark.parametrize("wrong", ["bootstrapped", kwis.Bootstrap, 0.9])
 def test_what_is_no_interval_method_is_refused(sample, wrong):
-    with pytest.raises(
-        kwis.InputError, match=r"^`interval` must be (an interval method such as kwis.Bootstrap\(\)|one of .*), got "
-    ):
+    rule = r"(an interval method such as kwis.Bootstrap\(\)|one of .*)"
+    with pytest.raises(kwis.InputError, match=rf"^`interval` must be {rule}, got "):
         kwis.evaluate(sample.read(reward="click"), "p_new", interval=wrong)
 
 

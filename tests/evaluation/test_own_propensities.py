@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import kwis
 from kwis.checks import propensity_report
@@ -13,7 +14,7 @@ from kwis.evaluation import own_propensities as own
 from kwis.models.propensity import EstimatedPropensity, estimate_propensities
 from kwis.policy.target import resolve_targets
 
-N = 1500
+N = 800
 
 
 def log_of(seed: int = 0) -> kwis.LoggedBandit:
@@ -24,12 +25,17 @@ def log_of(seed: int = 0) -> kwis.LoggedBandit:
 
 
 def flat(log: kwis.LoggedBandit) -> EstimatedPropensity:
-    """An estimate that ignores the context, as a bad model would make it."""
+    """An estimate that is wrong where crp is low, as a bad model would make it."""
     from dataclasses import replace
 
-    found = estimate_propensities(log)
-    whole = np.full((log.n, 2), 0.5)
-    return replace(found, distribution=whole, logged=whole[:, 0], refits=np.full_like(found.refits, 0.5))
+    found = estimate_propensities(log, LogisticRegression(), folds=2)
+    treated = np.where(log["crp"] < 6, 0.45, 0.7)
+    whole = np.column_stack([1 - treated, treated])
+    logged = whole[np.arange(log.n), log.action]
+    models = {"smooth regression": 0.6, "boosted trees": 0.6}
+    return replace(
+        found, candidates=models, distribution=whole, logged=logged, refits=np.tile(logged[:, None], 5)
+    )
 
 
 def test_an_estimate_that_does_not_fit_is_called_ours() -> None:
@@ -37,7 +43,7 @@ def test_an_estimate_that_does_not_fit_is_called_ours() -> None:
     estimated = flat(log)
     reasons = propensity_report(estimated.attach(log), (), estimated).verdict.reasons
     assert any(
-        reason.startswith("our estimate of the propensities does not fit") for reason in reasons
+        reason.startswith("our estimate of the propensities does not fit where crp") for reason in reasons
     )
     assert not any("propensities are wrong" in reason for reason in reasons)
     given = log.with_propensity(estimated.distribution, "given", "logged")

@@ -125,7 +125,7 @@ class LogOptions:
             return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
     def _scanned(self, client: Any) -> ScannedLog | None:
-        """Parquet files to be read in batches, many rows or by workers; None: DuckDB reads the log at once."""
+        """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
         if self.query is not None or not self._is_parquet(self.files()):
             return None
         from kwis.data.read.batches import ParquetFiles
@@ -136,6 +136,8 @@ class LogOptions:
         if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
             return None
         names = source.types
+        if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):
+            return None  # reading says so
         actions = _labels(listed(self.actions), names.get(self.action or "action"))
         return scan_log(self.source, **self._roles(names), actions=actions)
 
