@@ -75,6 +75,28 @@ def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
     )
 
 
+def recommender(n: int = 300, seed: int = 9) -> Any:
+    """Two to four of five items to choose from in each row, as text, with probabilities beside them."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    sets = [np.sort(rng.permutation(5)[: rng.integers(2, 5)]) for _ in range(n)]
+    chance = [rng.dirichlet(np.full(len(one), 3.0)).round(6) for one in sets]
+    chance = [np.append(one[:-1], 1 - one[:-1].sum()) for one in chance]
+    new = [np.exp(one * 0.3) / np.exp(one * 0.3).sum() for one in sets]
+    place = [int(rng.choice(len(one), p=one)) for one in chance]
+    action = np.array([one[spot] for one, spot in zip(sets, place, strict=True)])
+    return pd.DataFrame(
+        {
+            "x": x,
+            "action": [f"item {code}" for code in action],
+            "reward": rng.normal(0.3 * action + 0.2 * x, 1),
+            "offered": ["|".join(f"item {code}" for code in one) for one in sets],
+            "chances": ["|".join(f"{share:.6f}" for share in one) for one in chance],
+            "fresh": ["|".join(f"{share:.9f}" for share in one) for one in new],
+        }
+    )
+
+
 def many_levels(n: int = 1300, seed: int = 2) -> Any:
     """More labels than are told apart, and labels most of which look like dates."""
     rng = np.random.default_rng(seed)

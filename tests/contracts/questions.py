@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kwis
-from tests.contracts.logs import ACTIONS, CONTEXT, many_levels, shop, switch
+from tests.contracts.logs import ACTIONS, CONTEXT, many_levels, recommender, shop, switch
 
 SOME = ["wis", "normalised-kernel-wis", "doubly-robust"]
 FEW = ["age", "country", "member"]
@@ -133,6 +133,12 @@ QUESTIONS: dict[str, Question] = {
     "yes or no": Question({}, lambda: kwis.chosen("choice"), {"estimators": SOME}, switch),
     "yes or no, 0 or 1": Question(
         {}, lambda: kwis.chosen("choice"), {"estimators": ["wis"]}, lambda: switch(numbers=True)
+    ),
+    "candidate sets": Question(
+        {"candidates": "offered", "propensity": "chances", "context": "x"},
+        lambda: "fresh",
+        {"estimators": ["wis", "doubly-robust"]},
+        recommender,
     ),
     "more labels than are told apart": Question(
         {"categorical": ["seen"]}, lambda: "p_new", {"estimators": ["wis"]}, many_levels

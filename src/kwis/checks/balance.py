@@ -32,6 +32,10 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
     inverse = mass / log.propensity
     taken = np.bincount(log.action, minlength=log.n_actions)
     actions = np.flatnonzero(taken >= _LEAST_ROWS)
+    offered = None
+    if log.available is not None:  # each action's rows as parts of 1
+        offered = log.available[:, actions] * mass[:, None]
+        offered = offered / offered.sum(axis=0)
     names, before, after, weighted = [], [], [], []
     for feature in features_of(log):
         mean = np.average(feature.values, weights=mass)
@@ -40,8 +44,8 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
             continue
         standard = (feature.values - mean) / spread
         names.append(feature.name)
-        before.append(_largest(standard, log, mass, actions))
-        after.append(_largest(standard, log, inverse, actions))
+        before.append(_largest(standard, log, mass, actions, offered))
+        after.append(_largest(standard, log, inverse, actions, offered))
         if weight is not None:
             weighted.append(abs(_mean(standard, weight * mass)))
     return Balance(
@@ -53,13 +57,16 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
     )
 
 
-def _largest(standard: Floats, log: LoggedBandit, weight: Floats, actions: Ints) -> float:
-    """Largest distance, over the actions, of the mean among those who took it; 0 where no action has enough
-    rows.
+def _largest(
+    standard: Floats, log: LoggedBandit, weight: Floats, actions: Ints, offered: Floats | None
+) -> float:
+    """Largest distance, over the actions, of the mean among those who took it from the mean of all, or of
+    those where it was available; 0 where no action has enough rows.
     """
     total = np.bincount(log.action, weight, minlength=log.n_actions)[actions]
     sums = np.bincount(log.action, weight * standard, minlength=log.n_actions)[actions]
-    return float(np.abs(sums / total).max()) if len(actions) else 0.0
+    usual = 0.0 if offered is None else offered.T @ standard
+    return float(np.abs(sums / total - usual).max()) if len(actions) else 0.0
 
 
 def _mean(standard: Floats, weight: Floats) -> float:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
+from kwis.data.candidates import Mask
 from kwis.data.log import LoggedBandit
 from kwis.typing import Floats, Ints
 
 _RIDGE = 0.01
 _PULL = 5.0  # rows' worth of a constant in each action's regression
+_PULL_IN_SETS = 1.0  # the same with candidate sets, whose many actions have few rows each
 _LEAST = 1e-4  # probabilities below count as this in logarithms
 _ROUNDS = 8
 _MOST_ROWS = 20_000  # enough to fit scores
@@ -29,8 +31,10 @@ def completed(log: LoggedBandit) -> Floats:
     right ones never are.
     """
     assert log.propensity is not None
-    bounds = _lower_bounds(log, log.propensity)
-    left = 1 - log.propensity - (bounds.sum() - bounds[log.action])
+    bounds = _lower_bounds(log, log.propensity) * (
+        np.ones((len(log), 1)) if log.available is None else log.available
+    )
+    left = 1 - log.propensity - (bounds.sum(axis=1) - bounds[np.arange(len(log)), log.action])
     others = shared_out(np.maximum(left, 0.0), _foretold(log, log.propensity), log.action, np.zeros(len(log)))
     return with_logged(others + bounds, log.action, log.propensity)
 
@@ -62,7 +66,7 @@ def _foretold(log: LoggedBandit, propensity: Floats) -> Floats:
     root = np.sqrt(stands_for)
     logged, centred = (values - np.average(values, axis=0, weights=stands_for) for values in (logged, wanted))
     powers = nnls(logged * root[:, None], centred * root)[0]
-    return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1])
+    return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1], log.available)
 
 
 def _by_actions(log: LoggedBandit, design: Floats, mass: Floats) -> Floats:
@@ -73,11 +77,17 @@ def _by_actions(log: LoggedBandit, design: Floats, mass: Floats) -> Floats:
     design = design - mass @ design / mass.sum()
     happened = with_logged(np.zeros((len(log), log.n_actions)), log.action, mass)
     taken = happened.sum(axis=0)
+    offered = 0.5 if log.available is None else mass @ log.available
     means = happened.T @ design / (taken + design.shape[1] + 1.0)[:, None]
     within = (design * mass[:, None]).T @ design - (means * taken[:, None]).T @ means
     slopes = np.linalg.solve(within / len(log) + _RIDGE * np.eye(design.shape[1]), means.T)
     return _logarithm(
-        _softmax(design @ slopes - 0.5 * np.einsum("kd,dk->k", means, slopes) + np.log(taken + 0.5))
+        _softmax(
+            design @ slopes
+            - 0.5 * np.einsum("kd,dk->k", means, slopes)
+            + np.log((taken + 0.5) / (offered + 0.5)),
+            log.available,
+        )
     )
 
 
@@ -90,7 +100,9 @@ def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Fl
     design = design - design.mean(axis=0)
     some = np.linspace(0, len(log) - 1, min(len(log), _MOST_ROWS)).astype(np.intp)
     part, action = design[some], log.action[some]
-    fits = [_Regression(part, np.flatnonzero(action == code), mass[some]) for code in np.unique(action)]
+    closed = None if log.available is None else ~log.available[some]
+    pull = _PULL if log.available is None else _PULL_IN_SETS
+    fits = [_Regression(part, np.flatnonzero(action == code), mass[some], pull) for code in np.unique(action)]
     lines = np.zeros((1 + design.shape[1], log.n_actions))
     lines[0] = wanted.min()  # of actions that no row took
     total = np.zeros(len(some))
@@ -98,20 +110,22 @@ def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Fl
         for code, fit in zip(np.unique(action), fits, strict=True):
             lines[:, code] = fit.line(wanted[some] + total)
         scores = part @ lines[1:] + lines[0]
+        if closed is not None:
+            scores[closed] = -np.inf
         top = scores.max(axis=1)
         total = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
-    return _logarithm(_softmax(design @ lines[1:] + lines[0]))
+    return _logarithm(_softmax(design @ lines[1:] + lines[0], log.available))
 
 
 class _Regression:
     """Ridge regression on some rows, for one outcome after another."""
 
-    def __init__(self, design: Floats, rows: Ints, mass: Floats) -> None:
+    def __init__(self, design: Floats, rows: Ints, mass: Floats, pull: float) -> None:
         self.rows, self.share = rows, mass[rows] / mass[rows].sum()
         self.centre = self.share @ design[rows]
         own = design[rows] - self.centre
         weighted = own.T * (len(rows) * self.share)
-        self.solver = np.linalg.solve(weighted @ own + _PULL * np.eye(design.shape[1]), weighted)
+        self.solver = np.linalg.solve(weighted @ own + pull * np.eye(design.shape[1]), weighted)
 
     def line(self, outcome: Floats) -> Floats:
         """Constant and slopes."""
@@ -121,7 +135,9 @@ class _Regression:
         return np.append(level - self.centre @ slopes, slopes)
 
 
-def _softmax(scores: Floats) -> Floats:
+def _softmax(scores: Floats, available: Mask | None) -> Floats:
+    if available is not None:
+        scores = np.where(available, scores, -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
 

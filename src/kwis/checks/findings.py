@@ -14,6 +14,9 @@ from kwis.models.propensity.support import Support
 from kwis.results import Verdict
 from kwis.typing import Bandwidth, Floats, Ints
 
+UNIFORM = "a uniform policy"
+"""Name of the policy that stands in for a target where there is none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfluentialRow:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.checks.completed import completed, normalised, with_logged
+from kwis.checks.completed import completed, normalised
+from kwis.data.candidates import of_pairs, uniform
 from kwis.data.log import LoggedBandit
 from kwis.models.propensity.check import uniform_actions
 from kwis.stats.influence import draw_sums
@@ -53,17 +54,15 @@ def null_of(log: LoggedBandit) -> Null:
 
 
 def _stated(log: LoggedBandit) -> Floats | None:
-    """The whole distribution if it is known: logged, uniform over the actions seen, or of two, where one has
-    what the other leaves.
+    """The whole distribution if it is known: logged, uniform over the actions available, or of two, where one
+    has what the other leaves.
     """
     if log.behaviour is not None:
         return log.behaviour
     assert log.propensity is not None
     if uniform_actions(log) is not None:
-        return np.full((len(log), log.n_actions), 1 / log.n_actions)
-    if log.n_actions != 2:
-        return None
-    return with_logged(np.repeat(1 - log.propensity[:, None], 2, axis=1), log.action, log.propensity)
+        return uniform(log.available, log.n, log.n_actions)
+    return of_pairs(log.propensity, log.action, log.available, log.n_actions)
 
 
 def _shared(action: Ints, chance: Floats, group: Ints) -> float:

@@ -4,8 +4,8 @@ What right propensities fix, tested on the whole log and in every region of :mod
 
 - the mean weight of every target is 1;
 - each action is taken as often as its propensities say. Where only the propensity of the logged action is
-  known, by ``E[1{action = a} / propensity] = 1``; below 1 is then no fault, as the action may not always have
-  been on offer;
+  known, by ``E[1{action = a} / propensity] = 1`` where the action is available; without candidate sets, below
+  1 is then no fault, as it may not always have been;
 - where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of
   the time.
 
@@ -18,16 +18,19 @@ columns meet are found here only as far as either column shows it by itself.
 A mean weight that fails alone speaks against its target as much as against the propensities, and against no
 other target.
 
-Without targets a policy that takes every action with the same probability stands in for one.
+Without targets a policy that takes every available action with the same probability stands in for one. Where
+nobody named the candidates and its mean weight is far below 1, :mod:`kwis.checks.availability` asks for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kwis import _validation as check
+from kwis.checks.availability import unavailable
 from kwis.checks.family import Family
 from kwis.checks.findings import MeanTest, PropensityReport
 from kwis.checks.locate import REST, located
@@ -83,18 +86,25 @@ def propensity_report(
     signs = propensity_signs(log, estimated, level=0.0)  # its own test of fit is part of the family here
     log, targets, some = _manageable(log, targets)
     null = null_of(log)
-    family, notes = _family_of(log, targets, null)
+    level = check.level(level)
+    hidden = unavailable(log, null)
+    if hidden is not None:
+        signs = replace(signs, findings=(*signs.findings, hidden))
+    family, notes = _family_of(log, targets, null, uniform=hidden is None)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
     if family.pairs:
         smallest = smallest_by_chance(family, null)
         tests = family.judged(smallest)
-        failures = _failures(family, tests, smallest, check.level(level), names)
+        failures = _failures(family, tests, smallest, level, names)
     untested = None if tests else _draws_of(log)
+    asks = log.available is None and not null.whole
 
     def judged(about: Sequence[str]) -> Verdict:
         others = [name for name in names if name not in about]
         counted = [test for test in failures if not _is_of(test, others)]
-        return propensity_verdict(counted, signs, len(log), estimated is not None, untested, targets=names)
+        return propensity_verdict(
+            counted, signs, len(log), estimated is not None, untested, targets=names, asks=asks
+        )
 
     return PropensityReport(
         verdict=judged(names),
@@ -156,10 +166,10 @@ def _draws_of(log: LoggedBandit) -> str:
 
 
 def _family_of(
-    log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null
+    log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null, *, uniform: bool
 ) -> tuple[Family, tuple[str, ...]]:
     """All tests of one log, and notes on what had to be left out."""
-    subjects = subjects_of(log, targets, null)
+    subjects = subjects_of(log, targets, null, uniform=uniform)
     regions = regions_of(log)
     if len(regions) * len(subjects) > MOST_TESTS:
         regions = regions_of(log, bins=2)

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from kwis.checks.completed import shared_out
+from kwis.checks.findings import UNIFORM
 from kwis.checks.null import Null
+from kwis.data.candidates import uniform as uniform_over
 from kwis.data.columns import Label
 from kwis.data.log import LoggedBandit
 from kwis.policy.discrete import TargetPolicy
@@ -90,15 +92,19 @@ class Subject:
     upper_only: bool = False
 
 
-def subjects_of(log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null) -> tuple[Subject, ...]:
+def subjects_of(
+    log: LoggedBandit, targets: Sequence[TargetPolicy], null: Null, *, uniform: bool = True
+) -> tuple[Subject, ...]:
     """Weights of the targets, actions, and the confidence where the whole distribution is known.
 
-    Without targets a policy that takes every action with the same probability stands in for one.
+    Without targets a policy that takes every available action with the same probability stands in for one,
+    if ``uniform``.
     """
     policies = [
         (target.name, _distribution(log, target, null), target.distribution is not None) for target in targets
     ]
-    policies = policies or [("a uniform policy", np.full_like(null.chance, 1 / log.n_actions), True)]
+    if not targets and uniform:
+        policies = [(UNIFORM, uniform_over(log.available, log.n, log.n_actions), True)]
     found = [_weight(log, null, name, policy, null.whole and known) for name, policy, known in policies]
     found += [
         _action(log, null, int(code))
@@ -144,7 +150,12 @@ def _weight(log: LoggedBandit, null: Null, name: str, policy: Floats, exact: boo
     weight = np.minimum(np.where(possible, policy, 0.0) / np.where(possible, null.propensity, 1.0), _LARGEST)
     cut = np.minimum(weight, _cut(weight, null.chance, _LEAST_BEYOND if exact else _HARDLY))
     slack = np.zeros(len(log)) if exact else _DOUBT * (null.propensity * (weight - cut)).sum(axis=1)
-    shown = weight[np.arange(len(log)), log.action] - 1
+    taken = weight[np.arange(len(log)), log.action]
+    if not exact and log.available is not None:
+        # Many actions of few rows each: their distribution is too little known to say how many large weights
+        # a log may lack by chance, so it may lack as much as its largest ones bring.
+        slack = slack + np.sort(taken)[-int(_LEAST_BEYOND) :].sum() / len(log)
+    shown = taken - 1
     return _subject(
         log,
         null,
@@ -177,7 +188,9 @@ def _action(log: LoggedBandit, null: Null, code: int) -> Subject:
     """
     chance, propensity = null.chance[:, code], null.propensity[:, code]
     taken = Moments.of(np.stack([chance, 1 - chance], axis=1), np.tile([1.0, 0.0], (len(log), 1)))
-    amount = np.ones(len(log)) if null.whole else 1 / np.maximum(propensity, 1 / _LARGEST)
+    amount = np.ones(len(log))
+    if not null.whole:
+        amount = np.where(propensity > 0, 1 / np.maximum(propensity, 1 / _LARGEST), 0.0)
     score = (np.where(log.action == code, amount, 0.0) - propensity * amount) * (taken.variance > 0)
     return Subject(
         kind="action",

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from kwis.checks.findings import MeanTest, PropensityReport, WeightDiagnostics
+from kwis.checks.findings import UNIFORM, MeanTest, PropensityReport, WeightDiagnostics
 from kwis.checks.locate import REST
 from kwis.checks.regions import EVERYWHERE
 from kwis.models.propensity.check import PropensityCheck
@@ -78,6 +78,7 @@ def propensity_verdict(
     untested: str | None = None,
     *,
     targets: Sequence[str] = (),
+    asks: bool = False,
 ) -> Verdict:
     """Verdict on the propensities alone.
 
@@ -87,11 +88,16 @@ def propensity_verdict(
         How little there was, where no test could be made.
     targets
         Those whose own probabilities may be why their weights fail.
+    asks
+        Whether nobody said which actions were available, and the log does not tell.
     """
     reasons: list[tuple[int, str]] = []
     for test in failures:
         misplaced = test.n / n * abs(test.mean - 1)
         fault = "our estimate of the propensities does not fit" if estimated else "propensities are wrong"
+        hint = ""
+        if test.subject == UNIFORM and test.mean < 1 and asks:
+            hint = "; or some actions are not available in some rows: name them with --candidates"
         if test.kind == "weight" and test.subject in targets:
             fault = (
                 f"the weights of {test.subject} do not average 1: its probabilities or "
@@ -99,7 +105,7 @@ def propensity_verdict(
             )
         somewhere = test.region != EVERYWHERE and not test.region.startswith(REST)
         place = " where" if estimated and somewhere else ";"
-        reasons.append((_above(misplaced, MISPLACED), f"{fault}{place} {test.words}"))
+        reasons.append((_above(misplaced, MISPLACED), f"{fault}{place} {test.words}{hint}"))
     serious = [finding for finding in signs.findings if finding.serious]
     reasons += [(2 if finding.kind == "deterministic" else 1, finding.sentence) for finding in serious]
     if untested is not None and not estimated:

@@ -30,6 +30,13 @@ class SourceChoice(StrEnum):
     MODEL = "model"
 
 
+class PositionChoice(StrEnum):
+    """What ``--position-in`` may be."""
+
+    CONTEXT = "context"
+    ACTION = "action"
+
+
 _COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
 
 
@@ -98,8 +105,8 @@ Propensity = Annotated[
     str | None,
     _column(
         "--propensity",
-        "The logger's probability of the action taken, or the prefix of one column per action; or a number, "
-        "0.5, or one for each action, A=0.9,B=0.1. Default: propensity.",
+        "The logger's probability of the action taken, or the prefix of one column per action or, with "
+        "--logger, per logger; or a number, 0.5, or one for each action, A=0.9,B=0.1. Default: propensity.",
     ),
 ]
 PropensityFrom = Annotated[
@@ -142,12 +149,32 @@ DropMissing = Annotated[
 Actions = Annotated[
     list[str] | None, _columns("--actions", "All actions there are, if some were never taken.")
 ]
+Candidates = Annotated[
+    str | None,
+    _column(
+        "--candidates",
+        "The actions that could be taken in each row, where not all could be: a column of lists or of text "
+        "such as a|b|c, or the prefix of one yes/no column per action.",
+    ),
+]
 RowWeight = Annotated[
     str | None, _column("--row-weight", "How many interactions a row stands for, where the log was thinned.")
 ]
 Group = Annotated[str | None, _column("--group", "User or session, whose rows are drawn together.")]
 Time = Annotated[str | None, _column("--time", "Date or number by which to look for drift.")]
 Logger = Annotated[str | None, _column("--logger", "Which logging policy acted, where there were several.")]
+Position = Annotated[
+    str | None, _column("--position", "Position or slot of a decision, part of the context or of the action.")
+]
+PositionIn = Annotated[
+    PositionChoice | None,
+    typer.Option(
+        "--position-in",
+        rich_help_panel=_COLUMNS,
+        show_default=False,
+        help="Whether the position is part of the context or of the action. Default: context.",
+    ),
+]
 Key = Annotated[str | None, _column("--key", "Identifies a row; policies in other files are joined by it.")]
 Query = Annotated[
     str | None,

@@ -40,10 +40,13 @@ class LogOptions:
     missing: opt.Missing = None
     drop_missing: opt.DropMissing = False
     actions: opt.Actions = None
+    candidates: opt.Candidates = None
     row_weight: opt.RowWeight = None
     group: opt.Group = None
     time: opt.Time = None
     logger: opt.Logger = None
+    position: opt.Position = None
+    position_in: opt.PositionIn = None
     key: opt.Key = None
     query: opt.Query = None
     format: opt.Format = None
@@ -97,6 +100,9 @@ class LogOptions:
             "group": self.group,
             "time": self.time,
             "logger": self.logger,
+            "position": self.position,
+            "position_in": None if self.position_in is None else self.position_in.value,
+            "candidates": self.candidates,
             "key": self.key,
             "categorical": listed(self.categorical, names) or (),
             "missing": listed(self.missing) or (),

@@ -14,6 +14,7 @@ import numpy as np
 
 from kwis._call import Call
 from kwis._text import visible
+from kwis.data.candidates import Mask, refuse_outside, set_sizes
 from kwis.data.columns import Array, Label
 from kwis.data.encode import Encoding
 from kwis.data.table import Table
@@ -59,6 +60,9 @@ class LoggedBandit:
     group, logger
         ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels
         the latter.
+    logger_propensity
+        ``(n, L)`` probability with which each of the loggers would have taken the logged action, where it is
+        known for all of them; see :mod:`kwis.policy.loggers`.
     group_origin
         ``"declared"``; ``"copies"`` where groups are copies of one row, see :mod:`kwis.data.copies`;
         ``"shared"`` where rows that share a value share one draw, though nobody said so, see
@@ -69,6 +73,15 @@ class LoggedBandit:
         Every raw column of the source, for targets, segments and policies that are functions.
     notes
         Sentences on what was done to the source, to be shown beside any result.
+    available
+        ``(n, K)`` which actions could be taken in each row; None if all of them could be in every row.
+    candidates
+        The raw column of lists that ``available`` was read from, if it was: scores may be aligned with it.
+    position, position_names
+        ``(n,)`` codes of the position or slot of each decision, and their labels; see
+        :mod:`kwis.data.position`.
+    items
+        Labels of the items where the position is part of the action; None elsewhere.
     context_columns, context_named
         Raw columns that the context was made from, and whether somebody said that these are the ones.
     rows, source_rows
@@ -103,6 +116,12 @@ class LoggedBandit:
     context_named: bool = True
     source_rows: int | None = None
     key: str | None = None
+    logger_propensity: Floats | None = None
+    available: Mask | None = None
+    candidates: str | None = None
+    position: Ints | None = None
+    position_names: tuple[Label, ...] = ()
+    items: tuple[Label, ...] | None = None
     files: tuple[tuple[str, int], ...] = ()
     call: Call | None = None
 
@@ -117,6 +136,11 @@ class LoggedBandit:
     @property
     def n_actions(self) -> int:
         return len(self.action_names)
+
+    @property
+    def set_sizes(self) -> Floats:
+        """``(n,)`` number of actions that were available in each row."""
+        return set_sizes(self.available, len(self), self.n_actions)
 
     @property
     def context(self) -> Floats:
@@ -172,6 +196,9 @@ class LoggedBandit:
             time=pick(self.time),
             logger=pick(self.logger),
             call=None,
+            logger_propensity=pick(self.logger_propensity),
+            available=pick(self.available),
+            position=pick(self.position),
         )
 
     def without_context(self, columns: Iterable[str]) -> LoggedBandit:
@@ -192,6 +219,7 @@ class LoggedBandit:
             raise InputError(
                 f"`distribution` must have shape {(len(self), self.n_actions)}, got {distribution.shape}"
             )
+        refuse_outside(distribution, self.available, self.action_names, "distribution")
         logged = distribution[np.arange(len(self)), self.action]
         return replace(
             self,
@@ -240,7 +268,9 @@ class LoggedBandit:
             ", ..." if self.n_actions > 6 else ""
         )
         extras = [
-            name for name in ("row_weight", "group", "time", "logger") if getattr(self, name) is not None
+            name
+            for name in ("row_weight", "group", "time", "logger", "candidates")
+            if getattr(self, "available" if name == "candidates" else name) is not None
         ]
         means = zip(self.reward_names, self._means(), strict=True)
         rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]

@@ -10,6 +10,7 @@ import numpy as np
 
 from kwis.data.columns import EXACT, Array, Column, column_of, dated, joined, object_array
 from kwis.data.likely import absence
+from kwis.data.lists import ListColumn, block_as_lists, list_column, lists_joined
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.typing import Ints
@@ -28,16 +29,21 @@ class Table:
         answer.
     uneven
         Columns left out because files differ in them, with the sentence that says how.
+    lists
+        Columns of lists that are of different lengths or hold text: candidates, scores aligned with them.
     """
 
     columns: Mapping[str, Column]
     blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opaque: tuple[str, ...] = ()
     uneven: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, ListColumn] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
-        return len(next(iter(self.columns.values()))) if self.columns else 0
+        if self.columns:
+            return len(next(iter(self.columns.values())))
+        return len(next(iter(self.lists.values()))) if self.lists else 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,14 +68,18 @@ class Table:
         return tuple(dict.fromkeys(expanded))
 
     def take(self, rows: Ints) -> Table:
-        return replace(self, columns={name: column.take(rows) for name, column in self.columns.items()})
+        return replace(
+            self,
+            columns={name: column.take(rows) for name, column in self.columns.items()},
+            lists={name: column.take(rows) for name, column in self.lists.items()},
+        )
 
     def _absence(self, name: object, role: str) -> str:
         if not isinstance(name, str):
             return f"`{role}` must be a column name, got {name!r}"
         if name in self.uneven:
             return self.uneven[name]
-        if name in self.opaque:
+        if name in self.opaque or name in self.lists:
             return (
                 f"`{role}` must name a column of numbers, text, dates or yes/no values, and `{name}` holds "
                 f"none of these"
@@ -87,11 +97,15 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
     """
     columns: dict[str, Column] = {}
     blocks: dict[str, tuple[str, ...]] = {}
+    lists: dict[str, ListColumn] = {}
     opaque: list[str] = []
     for name, values in parts:
         pieces = _pieces(name, values)
         if pieces is None:
             opaque.append(name)
+            continue
+        if isinstance(pieces, ListColumn):
+            lists[name] = pieces
             continue
         if not isinstance(pieces, Column):
             blocks[name] = tuple(pieces)
@@ -99,8 +113,9 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
             if key in columns:
                 refuse_alike([key, key])
             columns[key] = column if piece else settled(column)
-    refuse_alike([*columns, *opaque])
+    refuse_alike([*columns, *lists, *opaque])
     lengths = {name: len(column) for name, column in columns.items()}
+    lengths |= {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) > 1:
         first, other = (
             next(iter(lengths)),
@@ -110,7 +125,7 @@ def table_of(parts: Sequence[tuple[str, Any]], *, piece: bool = False) -> Table:
             f"columns must have the same length, got {lengths[first]} for `{first}` and {lengths[other]} for "
             f"`{other}`"
         )
-    return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
+    return Table(columns=columns, blocks=blocks, opaque=tuple(opaque), lists=lists)
 
 
 def refuse_alike(names: Iterable[str], where: str = "") -> None:
@@ -153,13 +168,34 @@ def stacked(pieces: Sequence[Table], *, piece: bool = False) -> Table:
             kinds = " and ".join(sorted({part.columns[name].kind for part in pieces}))
             raise InputError(f"`{name}` must be of one type in the whole log, got {kinds}")
         columns[name] = whole if piece else settled(whole)
+    lists = _stacked_lists(pieces, blocks)
     opaque = {
         name: None
         for part in pieces
-        for name in (*part.opaque, *part.blocks)
-        if name not in blocks and name not in columns
+        for name in (*part.opaque, *part.blocks, *part.lists)
+        if name not in blocks and name not in columns and name not in lists
     }
-    return Table(columns=columns, blocks=blocks, opaque=tuple(opaque))
+    return Table(columns=columns, blocks=blocks, opaque=tuple(opaque), lists=lists)
+
+
+def _stacked_lists(pieces: Sequence[Table], blocks: Mapping[str, tuple[str, ...]]) -> dict[str, ListColumn]:
+    """Columns of lists, which some pieces have as blocks where their lists happen to be equally long."""
+    found: dict[str, ListColumn] = {}
+    for name in {name: None for piece in pieces for name in (*piece.lists, *piece.blocks)}:
+        if name in blocks:
+            continue
+        parts = [
+            piece.lists[name]
+            if name in piece.lists
+            else block_as_lists(piece.columns, piece.blocks[name])
+            if name in piece.blocks
+            else None
+            for piece in pieces
+        ]
+        whole = lists_joined([part for part in parts if part is not None]) if None not in parts else None
+        if whole is not None:
+            found[name] = whole
+    return found
 
 
 def settled(column: Column) -> Column:
@@ -175,9 +211,11 @@ def is_single(values: Any) -> bool:
     return isinstance(values, str | bytes) or not hasattr(values, "__len__")
 
 
-def _pieces(name: str, values: Any) -> Column | dict[str, Column] | None:
-    """One column, several for a matrix or equally long lists, None for what cannot be used."""
-    if isinstance(values, Column):
+def _pieces(name: str, values: Any) -> Column | dict[str, Column] | ListColumn | None:
+    """One column, several for a matrix or equally long lists of numbers, other lists as they are, None for
+    what cannot be used.
+    """
+    if isinstance(values, Column | ListColumn):
         return values
     array = values if isinstance(values, np.ndarray) else _array(values)
     if array.ndim == 3 and array.shape[2] == 1:  # Open Bandit Pipeline's shape of a distribution
@@ -191,7 +229,8 @@ def _pieces(name: str, values: Any) -> Column | dict[str, Column] | None:
     try:
         return column_of(array)
     except TypeError:
-        return None
+        plain = np.ma.filled(array, None) if isinstance(array, np.ma.MaskedArray) else array
+        return list_column(plain.tolist())
 
 
 def _array(values: Any) -> Array:

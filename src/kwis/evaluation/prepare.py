@@ -18,6 +18,7 @@ from kwis.errors import InputError
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, RepairMode, mend
 from kwis.evaluation.own_propensities import own_propensities
+from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
 from kwis.models.reward import PredictedRewards
@@ -66,7 +67,8 @@ class Ready:
             return Policy(name=target.name, samples=samples)
         given = self.as_given().log.propensity
         assert given is not None
-        others = [importance_weights(target.logged, propensity) for propensity in (given, *learnt.T)]
+        factor = 1.0 if target.factor is None else target.factor
+        others = [importance_weights(target.logged, propensity) * factor for propensity in (given, *learnt.T)]
         reweighted = []
         for sample in samples:
             first, *refits = (sample.with_weight(weight) for weight in others)
@@ -81,6 +83,12 @@ class Ready:
             weigh(self.log, target)  # a weight that overflows is a matter of the log as it is
         found = mend(self.log, self.targets, mode, self.seed)
         return replace(self, log=found.log, repair=mode, mended=found)
+
+    def pooled(self) -> Ready:
+        """The same with weights that go by all loggers, where there are several and their probabilities are
+        known.
+        """
+        return replace(self, targets=pooled(self.log, self.targets))
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""

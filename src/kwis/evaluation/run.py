@@ -173,7 +173,7 @@ def evaluate(
     steps = _Steps(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
-        ready = ready.repaired(repair)
+        ready = ready.repaired(repair).pooled()
         answer = _Run(
             ready=ready,
             roster=roster,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.data.candidates import Mask, uniform
 from kwis.data.copies import together_of
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -124,9 +125,8 @@ def _regressed(model: Any, log: LoggedBandit, reward: int, share: float) -> _Lea
     lesson = Lesson.of(log.features(), log.action, log.reward[:, reward], log.n_actions, log.row_weight)
 
     def learn(rows: Ints, held: Ints) -> Floats:
-        return _greedy(
-            lesson.learnt(Candidate(model), rows, lesson.features[held]).argmax(axis=1), log.n_actions, share
-        )
+        expected = lesson.learnt(Candidate(model), rows, lesson.features[held], _open_to(log, held))
+        return _greedy(_best(expected, log, held), log, held, share)
 
     return learn
 
@@ -149,17 +149,34 @@ def _classified(model: Any, log: LoggedBandit, reward: int, share: float) -> _Le
             np.unique(log.action[rows][kept]).size < 2
         ):  # nothing to tell apart: the most rewarded action, whatever the context
             best = np.bincount(log.action[rows], weights=gain, minlength=log.n_actions).argmax()
-            return _greedy(np.full(held.size, best), log.n_actions, share)
+            return _greedy(_best(np.eye(log.n_actions)[best], log, held), log, held, share)
         with fitting(model, log.n):
             fitted = clone(model)
             fitted.fit(features[rows][kept], log.action[rows][kept], **weight_argument(fitted, gain[kept]))
-            return _greedy(np.asarray(fitted.predict(features[held]), dtype=np.int64), log.n_actions, share)
+            if log.available is None:
+                chosen: Ints = np.asarray(fitted.predict(features[held]), dtype=np.int64)
+            else:
+                chances = np.zeros((held.size, log.n_actions))
+                chances[:, np.asarray(fitted.classes_, dtype=np.int64)] = fitted.predict_proba(features[held])
+                chosen = _best(chances, log, held)
+            return _greedy(chosen, log, held, share)
 
     return learn
 
 
-def _greedy(chosen: Ints, actions: int, share: float) -> Floats:
-    whole = np.full((chosen.size, actions), share / actions)
+def _open_to(log: LoggedBandit, rows: Ints) -> Mask | None:
+    return None if log.available is None else log.available[rows]
+
+
+def _best(scores: Floats, log: LoggedBandit, rows: Ints) -> Ints:
+    """The available action with the highest score in each row."""
+    open_to = _open_to(log, rows)
+    every = np.broadcast_to(scores, (rows.size, log.n_actions))
+    return np.asarray((every if open_to is None else np.where(open_to, every, -np.inf)).argmax(axis=1))
+
+
+def _greedy(chosen: Ints, log: LoggedBandit, rows: Ints, share: float) -> Floats:
+    whole = share * uniform(_open_to(log, rows), rows.size, log.n_actions)
     whole[np.arange(chosen.size), chosen] += 1 - share
     return whole
 

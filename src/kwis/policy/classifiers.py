@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis.data.candidates import among
 from kwis.data.columns import Label
 from kwis.data.distributions import unknown_action
 from kwis.data.log import LoggedBandit
@@ -45,7 +46,7 @@ def predicted(model: Any, log: LoggedBandit) -> Floats:
         )
     whole = np.zeros((len(log), log.n_actions))
     whole[:, places] = probabilities
-    return whole
+    return among(whole, log.available)
 
 
 def _places(classes: list[Label], log: LoggedBandit) -> list[int]:

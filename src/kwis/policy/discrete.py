@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis.data.candidates import of_pairs, refuse_lone, refuse_outside, uniform
 from kwis.data.columns import Column
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
@@ -114,6 +115,9 @@ class TargetPolicy:
         What to say about it beside any result.
     elsewhere
         Whether somebody said that it has not learnt from these rows.
+    factor
+        ``(n,)`` what weights are multiplied by where several loggers are pooled; None: nothing. See
+        :mod:`kwis.policy.loggers`.
     """
 
     name: str
@@ -124,11 +128,13 @@ class TargetPolicy:
     question: str | None = None
     note: str | None = None
     elsewhere: bool = False
+    factor: Floats | None = None
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""
         whole = None if self.distribution is None else kept(self.distribution[rows])
-        return replace(self, logged=kept(self.logged[rows]), distribution=whole)
+        factor = None if self.factor is None else kept(self.factor[rows])
+        return replace(self, logged=kept(self.logged[rows]), distribution=whole, factor=factor)
 
 
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
@@ -137,9 +143,10 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         raise InputError(
             "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
         )
+    weight = importance_weights(target.logged, log.propensity)
     return WeightedSample(
         context=log.context,
-        weight=importance_weights(target.logged, log.propensity),
+        weight=weight if target.factor is None else weight * target.factor,
         reward=log.reward[:, log.reward_number(reward)],
         categorical=log.categorical,
         group=log.group,
@@ -161,23 +168,30 @@ def importance_weights(evaluated: Floats, propensity: Floats) -> Floats:
     return kept(weight)
 
 
+def uniform_distribution(log: LoggedBandit) -> Floats:
+    """``(n, K)`` the policy that takes every action available in a row with the same probability."""
+    return kept(uniform(log.available, log.n, log.n_actions))
+
+
 def from_probability(
     log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()
 ) -> TargetPolicy:
     """Target from its probability of the logged action; with two actions that is the whole distribution."""
     values = probabilities_in(column, columns[0] if columns else name, "target")
-    whole = None
-    if log.n_actions == 2:
-        whole = np.empty((len(log), 2))
-        whole[np.arange(len(log)), log.action] = values
-        whole[np.arange(len(log)), 1 - log.action] = 1 - values
-        whole = kept(whole)
+    refuse_lone(values, log.available, "target")
+    whole = of_pairs(values, log.action, log.available, log.n_actions)
     source = (
         f"column `{columns[0]}`: probability of the logged action"
         if columns
         else "probability of the logged action"
     )
-    return TargetPolicy(name=name, logged=kept(values), distribution=whole, columns=columns, source=source)
+    return TargetPolicy(
+        name=name,
+        logged=kept(values),
+        distribution=None if whole is None else kept(whole),
+        columns=columns,
+        source=source,
+    )
 
 
 def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
@@ -201,7 +215,8 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
 def from_distribution(
     log: LoggedBandit, whole: Floats, name: str, source: str, columns: tuple[str, ...] = ()
 ) -> TargetPolicy:
-    """Target from a checked ``(n, K)`` distribution."""
+    """Target from a checked ``(n, K)`` distribution, refused where it takes actions not available."""
+    refuse_outside(whole, log.available, log.action_names, "target")
     logged = whole[np.arange(len(log)), log.action]
     return TargetPolicy(
         name=name, logged=kept(logged), distribution=kept(whole), columns=columns, source=source

@@ -1,7 +1,7 @@
 """Policies that need no column: always one action, any action alike, fixed probabilities, and mixtures.
 
 Each is a small record. :mod:`kwis.policy.target` resolves the policies it is made of, and :func:`resolved`
-makes it a policy on the rows of a log; ``offered`` says which actions each row could have had.
+makes it a policy on the rows of a log, whose candidates it keeps to where it draws any action alike.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kwis.data.columns import Array, Label
+from kwis.data.columns import Label
 from kwis.data.distributions import constant_distribution, unknown_action
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
-from kwis.policy.discrete import TargetPolicy, from_distribution
+from kwis.policy.discrete import TargetPolicy, from_distribution, uniform_distribution
 from kwis.runtime.arrays import kept
-from kwis.typing import Floats
 
 SHOWN = 4
 """So many actions of fixed probabilities are part of the policy's name."""
@@ -124,23 +123,15 @@ def _share(value: float, name: str) -> float:
 
 
 def resolved(
-    policy: SimplePolicy, log: LoggedBandit, parts: tuple[TargetPolicy, ...], name: str | None, offered: Array
+    policy: SimplePolicy, log: LoggedBandit, parts: tuple[TargetPolicy, ...], name: str | None
 ) -> TargetPolicy:
-    """The policy on the rows of ``log``.
-
-    Parameters
-    ----------
-    parts
-        The policies it is made of, on the same rows.
-    offered
-        ``(n, K)`` which actions each row could have had.
-    """
+    """The policy on the rows of ``log``; ``parts`` are the policies it is made of, on the same rows."""
     if isinstance(policy, Mix):
         return _mixed(policy, parts, name)
     if isinstance(policy, EpsilonGreedy):
-        return _exploring(policy, log, parts[0], name, offered)
+        return _exploring(policy, log, parts[0], name)
     if isinstance(policy, Uniform):
-        return from_distribution(log, _alike(offered), name or "uniform", "every action alike")
+        return from_distribution(log, uniform_distribution(log), name or "uniform", "every action alike")
     if isinstance(policy, Always):
         action = _known(policy.action, log)
         certain = np.zeros((len(log), log.n_actions))
@@ -150,10 +141,6 @@ def resolved(
     shares = [f"{action} {share:g}" for action, share in policy.probabilities.items()]
     label = ", ".join(shares) if len(shares) <= SHOWN else "fixed probabilities"
     return from_distribution(log, whole, name or label, "the same probabilities in every row")
-
-
-def _alike(offered: Array) -> Floats:
-    return np.asarray(offered / offered.sum(axis=1, keepdims=True))
 
 
 def _known(action: Label, log: LoggedBandit) -> Label:
@@ -166,7 +153,7 @@ def _known(action: Label, log: LoggedBandit) -> Label:
 
 
 def _exploring(
-    policy: EpsilonGreedy, log: LoggedBandit, inner: TargetPolicy, name: str | None, offered: Array
+    policy: EpsilonGreedy, log: LoggedBandit, inner: TargetPolicy, name: str | None
 ) -> TargetPolicy:
     if inner.distribution is None:
         raise InputError(
@@ -174,7 +161,8 @@ def _exploring(
             "the logged action alone"
         )
     best = inner.distribution == inner.distribution.max(axis=1, keepdims=True)
-    whole = (1 - policy.epsilon) * _alike(best) + policy.epsilon * _alike(offered)
+    greedy = best / best.sum(axis=1, keepdims=True)
+    whole = (1 - policy.epsilon) * greedy + policy.epsilon * uniform_distribution(log)
     label = name or f"{policy.epsilon:g}-greedy {inner.name}"
     source = f"the best action of {inner.name}, and any with probability {policy.epsilon:g}"
     return _like(from_distribution(log, whole, label, source), (inner,))

@@ -20,6 +20,8 @@ what :func:`kwis.cross_fit` returns         learnt from this log, each row by a 
 a function                                  called with the log; returns any of the arrays below
 an array ``(n,)``                           as a column would be
 an array ``(n, K)`` or ``(n, K, 1)``        the whole distribution, in the order of ``log.action_names``
+an array ``(n, K, L)``                      the same by position, where the log has a ``position``
+a column of lists, where candidates are     the probability of each candidate, in their order
 ==========================================  ================================================================
 
 No target may have learnt from the rewards of the rows that evaluate it, whatever its form: the estimate would
@@ -44,6 +46,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kwis.data.candidates import aligned, score_lists
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import (
     TOLERANCE,
@@ -56,7 +59,9 @@ from kwis.data.distributions import (
     proper_family,
     sums_to_one,
 )
+from kwis.data.lists import lists_in
 from kwis.data.log import LoggedBandit
+from kwis.data.position import items_of, of_positions, widened
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError, KwisError, KwisWarning
 from kwis.policy.classifiers import predicted
@@ -74,6 +79,7 @@ from kwis.policy.discrete import (
 from kwis.policy.joined import Joined, matched
 from kwis.policy.simple import Fixed, SimplePolicy, resolved
 from kwis.runtime.arrays import kept
+from kwis.typing import Floats
 
 _TRAINED_WHERE = (
     "{} is a fitted model and would look better than it is on the rows it was trained on: "
@@ -96,8 +102,9 @@ def resolve_targets(log: LoggedBandit, targets: Any) -> tuple[TargetPolicy, ...]
         else ()
     )
     columns = frozenset(target for target in several if isinstance(target, str))
+    names = log.action_names if log.items is None else log.items
     return each_target(
-        targets, log.table, log.action_names, lambda target, name: resolve_target(log, target, name, columns)
+        targets, log.table, names, lambda target, name: resolve_target(log, target, name, columns)
     )
 
 
@@ -143,13 +150,15 @@ def resolve_target(
     """One target policy on the rows of ``log``; the module lists what a target can be. ``others`` are columns
     that are targets too.
     """
+    if log.items is not None and not isinstance(target, CrossFitted | TrainedElsewhere):
+        return _at_positions(log, resolve_target(items_of(log), target, name, others))
     if isinstance(target, str):
         return _from_text(log, target, name or target, others)
     if isinstance(target, ProbabilityColumn | ChosenColumn):
         return _from_stated(log, target, name or target.name)
     if isinstance(target, SimplePolicy):
         parts = tuple(resolve_target(log, part, None, others) for part in target.parts)
-        return resolved(target, log, parts, name, offered=np.ones((len(log), log.n_actions), dtype=bool))
+        return resolved(target, log, parts, name)
     if isinstance(target, Joined):
         return _from_other_table(log, target, name)
     if isinstance(target, TrainedElsewhere):
@@ -167,11 +176,20 @@ def resolve_target(
     if hasattr(target, "predict_proba"):
         kind = type(target).__name__
         policy = _from_array(log, predicted(target, log), name or kind, f"classifier {kind}")
-        return replace(policy, question=_TRAINED_WHERE.format(policy.name))
+        among = None if log.available is None else f"{policy.name} chooses among the candidates of each row"
+        return replace(policy, question=_TRAINED_WHERE.format(policy.name), note=among)
     if callable(target):
         label = name or _name_of(target)
         return _from_array(log, _called(target, log, label), label, f"function {label}")
     return _from_array(log, target, name or "target", "array")
+
+
+def _at_positions(log: LoggedBandit, policy: TargetPolicy) -> TargetPolicy:
+    """A policy over items as one over pairs of an item and the position of its row."""
+    if policy.distribution is None or log.position is None:
+        return policy
+    wide = widened(policy.distribution, log.position, len(log.position_names))
+    return replace(policy, distribution=kept(wide))
 
 
 def _from_stated(
@@ -251,6 +269,12 @@ def _called(target: Any, log: LoggedBandit, name: str) -> Any:
 
 
 def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]) -> TargetPolicy:
+    beside = None if _holds_actions(log, target) else _by_candidate(log, log.table, target)
+    if beside is not None:
+        columns = log.table.blocks.get(target, (target,) if target in log.table else ())
+        return from_distribution(
+            log, beside, name, f"column `{target}`: probability of each candidate", columns
+        )
     if target not in log.table:
         return _from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
@@ -275,6 +299,25 @@ def _from_text(log: LoggedBandit, target: str, name: str, others: Container[str]
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _by_candidate(log: LoggedBandit, table: Table, target: str) -> Floats | None:
+    """``(n, K)`` distribution from lists of probabilities in the order of the candidates; None where there
+    are no lists.
+    """
+    if log.candidates is None:
+        return None
+    sets, scores = lists_in(log.table, log.candidates), score_lists(table, target)
+    return (
+        None if sets is None or scores is None else aligned(sets, scores, target, log.action_names, "target")
+    )
+
+
+def _holds_actions(log: LoggedBandit, target: str) -> bool:
+    """Whether a column of text names an action in each row, and no list of probabilities."""
+    if target not in log.table or log.table.column(target).kind != "text":
+        return False
+    return bool((codes_of(log.table.column(target), log.action_names)[0] >= 0).any())
 
 
 def _coincidence(target: str, members: Sequence[str], others: Container[str]) -> bool:
@@ -346,6 +389,10 @@ def _from_columns(log: LoggedBandit, target: DistributionColumns, name: str | No
 
 def _from_array(log: LoggedBandit, values: Any, name: str, source: str) -> TargetPolicy:
     table = _table_of_rows(log, values)
+    matrix = len(table.blocks.get("target", ())) == log.n_actions
+    beside = None if matrix or not (table.lists or table.blocks) else _by_candidate(log, table, "target")
+    if beside is not None:
+        return from_distribution(log, beside, name, f"{source}: probability of each candidate")
     if "target" not in table:
         return _from_shares(log, table, name, source)
     column = table.column("target")
@@ -358,8 +405,12 @@ def _table_of_rows(log: LoggedBandit, values: Any) -> Table:
     """Values given as an array, one entry or several for each row of the log; for each row of the source if
     rows were left out of it.
     """
+    if isinstance(values, np.ndarray) and values.ndim == 3 and values.shape[2] > 1:
+        if len(values) != len(log) and len(values) == log.source_rows:
+            values = values[log.rows]
+        values = of_positions(values, log, "target")
     table = None if is_single(values) else table_of([("target", values)])
-    if table is None or not table.columns:
+    if table is None or not (table.columns or (table.lists and log.candidates is not None)):
         raise InputError(
             f"`target` must be a column, a classifier, a function or an array, got {type(values).__name__}"
         )

@@ -171,11 +171,13 @@ def test_a_feedback_dictionary_may_lack_distribution_or_propensity() -> None:
     assert read_log(without).propensity is None
 
 
-def test_several_positions_are_noted_and_slates_refused() -> None:
-    log = read_log(feedback(position=np.arange(N) % 3, pi_b=np.full((N, 4, 3), 0.25)))
-    assert log.notes == (
-        "rows of several positions were read together; take one position at a time to tell them apart",
-    )
+def test_several_positions_are_context_and_slates_refused() -> None:
+    whole = np.random.default_rng(0).dirichlet(np.ones(4), (N, 3)).transpose(0, 2, 1)
+    position = np.arange(N) % 3
+    log = read_log(feedback(position=position, pi_b=whole))
+    assert log.context_columns[-1] == "position"
+    np.testing.assert_array_equal(log.position, position)
+    np.testing.assert_array_equal(log.behaviour, [whole[i, :, position[i]] for i in range(N)])
     with pytest.raises(
         InputError, match=r"^`action` must have shape \(n,\), got \(60, 2\); slates are not supported$"
     ):

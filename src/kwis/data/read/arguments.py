@@ -14,6 +14,7 @@ from typing import Any, TypedDict, TypeVar
 
 from kwis.data.columns import Label
 from kwis.data.log import PropensitySource
+from kwis.data.position import PositionPart
 from kwis.data.read.source import PropensityColumns, Roles
 from kwis.errors import InputError
 
@@ -29,7 +30,9 @@ propensity
     a list in the order of the sorted actions, or a prefix. Or the probabilities themselves: one number for
     every row, a mapping from actions to numbers, or an array with one entry per row or one per row and
     action. None: the column called ``propensity`` or ``pscore``, if there is one, which a note then says, and
-    otherwise they are estimated. False: they are estimated whatever columns there are.
+    otherwise they are estimated. False: they are estimated whatever columns there are. Where several policies
+    logged, a mapping from each ``logger`` to the column with its probability of the logged action, or the
+    prefix of these columns: rows are then weighted by all loggers together where that is more precise.
 propensity_source
     ``"randomiser"`` if propensities are the probabilities that the system drew its actions with,
     ``"model"`` if a model was fitted to actions or scores to get them: only the former leave no room for
@@ -41,8 +44,16 @@ row_weight
     Column that says how many interactions each row stands for, where the log was thinned.
 group, time, logger
     Columns of the user or session, of the moment (a date or a number), and of the logging policy.
+position, position_in
+    Column of the position or slot of a decision, and whether it is part of the ``"context"`` (None means the
+    same) or of the ``"action"``: see :mod:`kwis.data.position`. Targets may then be arrays of shape
+    ``(n, K, L)``.
 actions
     All actions there are, if some may never have been taken.
+candidates
+    The actions that could be taken in each row, where not all could be: a column of lists, or of text such as
+    ``a|b|c`` or ``[a, b]``; or one yes/no column per action, as a prefix or a mapping from actions. Where it
+    is a column of lists, ``propensity`` and targets may be lists of probabilities in the same order.
 categorical
     Context columns of numbers, or of text that looks like numbers, that are labels.
 missing
@@ -78,7 +89,10 @@ class LogArguments(TypedDict, total=False):
     group: str | None
     time: str | None
     logger: str | None
+    position: str | None
+    position_in: PositionPart | None
     actions: Sequence[Label] | None
+    candidates: Any
     categorical: str | Sequence[str]
     missing: str | Sequence[str]
     drop_missing: bool

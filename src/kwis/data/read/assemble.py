@@ -8,11 +8,21 @@ from dataclasses import replace
 import numpy as np
 
 from kwis._validation import one_of
+from kwis.data.candidates import (
+    CandidateColumns,
+    Candidates,
+    candidates_in,
+    refuse_unavailable,
+    sizes_in_words,
+    with_candidates,
+)
 from kwis.data.columns import Label
 from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
-from kwis.data.read.behaviour import Decisions, behaviour_of
+from kwis.data.position import POSITION_PARTS, with_positions_in_actions
+from kwis.data.read.behaviour import Decisions
+from kwis.data.read.by_logger import Loggers, behaviour_by_logger
 from kwis.data.read.context import context_columns
 from kwis.data.read.source import Roles, Source, with_usual_propensity
 from kwis.data.read.sql import sql_that_fixes
@@ -41,22 +51,29 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
     if table.n < FEW_ROWS:
         warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 4)
     _refuse_unknown(table, roles)
-    roles, usual = with_usual_propensity(roles, table)
+    roles, usual = with_usual_propensity(_with_position(roles, table), table)
+    table, asked = with_candidates(table, roles.candidates)
     rewards = table.expand(roles.rewards, "reward")
     if not rewards and roles.reward is not False:
         raise InputError("`reward` must name at least one column, got none")
     used = _used(table, rewards, roles.drop_missing)
     source_rows, table = table.n, table if used.size == table.n else table.take(used)
-    action, action_names = _actions(table, roles.action or "action", roles.actions)
-    decisions = Decisions(table, action, action_names, used, source_rows)
-    behaviour = behaviour_of(roles.propensity, decisions)
-    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single})
-    context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names)
+    action, action_names = _actions(table, roles.action or "action", roles.actions, asked is None)
+    offered = None if asked is None else _offered(table, asked, roles, action_names)
+    if offered is not None:
+        action, action_names = _recoded(action, action_names, offered.actions), offered.actions
+        refuse_unavailable(action, offered.available, action_names)
+    loggers = None if roles.logger is None else Loggers(*_labels(table, roles.logger, "logger"))
+    decisions = Decisions(table, action, action_names, used, source_rows, offered)
+    behaviour = behaviour_by_logger(roles.propensity, decisions, loggers)
+    sets = () if offered is None else offered.columns
+    table = _with_gaps(table, roles, {*rewards, *behaviour.columns, *roles.single, *sets})
+    context = context_columns(table, roles, (*rewards, *behaviour.columns), action_names, sets)
     encoding = encode(table, context.names, table.expand(roles.categorical, "categorical"))
     source_of_propensity = checked_source(roles.propensity_source)
-    logger, logger_names = (None, ()) if roles.logger is None else _labels(table, roles.logger, "logger")
+    slot, slots = (None, ()) if roles.position is None else _labels(table, roles.position, "position")
     dropped = _note_on_dropped(source_rows - used.size, source_rows)
-    return LoggedBandit(
+    log = LoggedBandit(
         action=kept(action),
         action_names=action_names,
         reward=kept(_rewards(table, rewards)),
@@ -71,19 +88,63 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
         group=None if roles.group is None else kept(_labels(table, roles.group, "group")[0]),
         time=None if roles.time is None else _times(table, roles.time),
-        logger=None if logger is None else kept(logger),
-        logger_names=logger_names,
+        logger=None if loggers is None else kept(loggers.codes),
+        logger_names=() if loggers is None else loggers.names,
+        logger_propensity=behaviour.by_logger,
+        available=None if offered is None else offered.available,
+        candidates=None if offered is None else offered.lists,
+        position=None if slot is None else kept(slot),
+        position_names=slots,
         key=roles.key,
-        notes=(*source.notes, *dropped, *usual, *context.notes, *encoding.notes),
+        notes=(*source.notes, *dropped, *usual, *_sizes(offered), *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
+    return with_positions_in_actions(log) if roles.position_in == "action" else log
+
+
+def _with_position(roles: Roles, table: Table) -> Roles:
+    """Roles in which the position is a label of the context, unless it is part of the action."""
+    if roles.position_in is not None:
+        one_of(roles.position_in, "position_in", POSITION_PARTS)
+    if roles.position is None:
+        if roles.position_in is not None:
+            raise InputError(f"`position` must be named for position_in={roles.position_in!r}, got None")
+        return roles
+    if roles.position_in == "action":
+        return roles
+    context = roles.context
+    if context is not None:
+        context = tuple(dict.fromkeys((*table.expand(context, "context"), roles.position)))
+    return replace(
+        roles,
+        context=context,
+        categorical=(*table.expand(roles.categorical, "categorical"), roles.position),
+        position_in="context",
+    )
+
+
+def _offered(table: Table, asked: CandidateColumns, roles: Roles, logged: tuple[Label, ...]) -> Candidates:
+    kind = table.column(roles.action or "action").kind
+    found = candidates_in(table, asked, logged, kind, closed=roles.actions is not None)
+    if len(found.actions) < 2:
+        raise InputError(f"`candidates` must have at least two different actions, got only {logged[0]!r}")
+    return found
+
+
+def _recoded(codes: Ints, before: Sequence[Label], after: Sequence[Label]) -> Ints:
+    places = {label: code for code, label in enumerate(after)}
+    return np.array([places[label] for label in before], dtype=np.int64)[codes]
+
+
+def _sizes(offered: Candidates | None) -> tuple[str, ...]:
+    return () if offered is None else (sizes_in_words(offered.available),)
 
 
 def _refuse_unknown(table: Table, roles: Roles) -> None:
     """Refuse names of columns that the table does not have, all of them before anything is computed."""
     columns = {"action": roles.action or "action", "row_weight": roles.row_weight, "group": roles.group}
-    columns |= {"time": roles.time, "logger": roles.logger, "key": roles.key}
+    columns |= {"time": roles.time, "logger": roles.logger, "key": roles.key, "position": roles.position}
     for role, name in columns.items():
         if name is not None:
             table.column(name, role)
@@ -157,7 +218,9 @@ def _reward(table: Table, name: str) -> Floats:
     return values
 
 
-def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[Ints, tuple[Label, ...]]:
+def _actions(
+    table: Table, name: str, known: Sequence[Label] | None, complete: bool
+) -> tuple[Ints, tuple[Label, ...]]:
     column = table.column(name, "action")
     if column.missing.any():
         gap = (
@@ -177,7 +240,7 @@ def _actions(table: Table, name: str, known: Sequence[Label] | None) -> tuple[In
                 f"{row}"
             )
         names = listed
-    if len(names) < 2:
+    if len(names) < 2 and complete:
         raise InputError(
             f"{named(name, 'action')} must have at least two different actions, got only {names[0]!r}"
         )

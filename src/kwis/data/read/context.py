@@ -40,12 +40,16 @@ class ContextColumns:
 
 
 def context_columns(
-    table: Table, roles: Roles, used: Iterable[str], actions: tuple[Label, ...]
+    table: Table,
+    roles: Roles,
+    used: Iterable[str],
+    actions: tuple[Label, ...],
+    candidates: Iterable[str] = (),
 ) -> ContextColumns:
     """The columns named, or else all that have no other role; ``used`` are those of rewards and
-    propensities.
+    propensities. Columns of ``candidates`` are context only if they are named.
     """
-    taken = {*used, *roles.single, *(("reward",) if roles.reward is False else ())}
+    taken = {*used, *roles.single, *candidates, *(("reward",) if roles.reward is False else ())}
     if roles.context is not None:
         names = table.expand(roles.context, "context")
         for name in names:

@@ -76,13 +76,14 @@ def _is_context(name: str) -> bool:
 
 def _unused(table: Table) -> Iterator[str]:
     """What of the context is no feature here, though it is one for Vowpal Wabbit."""
-    lists = [name.removeprefix("c.") for name in table.opaque if _is_context(name)]
+    other = (*table.opaque, *table.lists)
+    lists = [name.removeprefix("c.") for name in other if _is_context(name)]
     if lists:
         yield (
             f"left out of the context, as they hold neither numbers, text, dates nor objects of these: "
             f"{', '.join(lists)}"
         )
-    if any(name == "c._multi" or name.startswith("c._multi.") for name in (*table.opaque, *table.columns)):
+    if any(name == "c._multi" or name.startswith("c._multi.") for name in (*other, *table.columns)):
         yield "features of the actions (`_multi`) are not used: actions are known by their position"
 
 
@@ -128,7 +129,7 @@ def _source(table: Table, offered: list[Any], notes: list[str], paths: Sequence[
         actions=actions,
     )
     return Source(
-        table=Table(columns=columns, blocks=shared.blocks, opaque=table.opaque),
+        table=Table(columns=columns, blocks=shared.blocks, opaque=(*table.opaque, *table.lists)),
         roles=roles,
         notes=tuple(notes),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,7 +157,7 @@ def query_table(
     if most is not None and len(fetched["c0"]) * len(wanted) > most:
         raise InputError(f"`query` must give at most {most:,} cells, got more")
     table = table_of([(name, fetched[f"c{i}"]) for i, (name, _) in enumerate(wanted)])
-    return Table(columns=table.columns, blocks=table.blocks, opaque=(*table.opaque, *opaque))
+    return replace(table, opaque=(*table.opaque, *opaque))
 
 
 def _is_huge(kind: Any) -> bool:

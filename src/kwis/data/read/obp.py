@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis.data.position import at_position
 from kwis.data.read.frames import from_arrays
 from kwis.data.read.source import Roles, Source
 from kwis.errors import InputError
@@ -21,19 +22,15 @@ def is_feedback(source: Mapping[Any, Any]) -> bool:
 
 
 def from_feedback(feedback: Mapping[Any, Any]) -> Source:
-    """Log of a feedback dictionary: ``pi_b``, if present and of one position, is the whole behaviour
-    distribution.
+    """Log of a feedback dictionary: ``pi_b``, if present, is the whole behaviour distribution, at the
+    position of each row; positions are part of the context where there are several.
     """
     n_actions = int(feedback["n_actions"])
     arrays = {key: np.asarray(feedback[key]) for key in _PER_ROW if feedback.get(key) is not None}
     for key in ("pi_b", "expected_reward"):
         if key in arrays and not _one_position(arrays[key]):
-            del arrays[key]
-    notes = []
-    if "position" in arrays and len(np.unique(arrays["position"])) > 1:
-        notes.append(
-            "rows of several positions were read together; take one position at a time to tell them apart"
-        )
+            arrays[key] = _at_positions(arrays[key], key, arrays.get("position"))
+    several = "position" in arrays and len(np.unique(arrays["position"])) > 1
     if arrays["action"].ndim != 1:
         raise InputError(
             f"`action` must have shape (n,), got {arrays['action'].shape}; slates are not supported"
@@ -42,9 +39,31 @@ def from_feedback(feedback: Mapping[Any, Any]) -> Source:
     propensity = "pi_b" if "pi_b" in table.blocks else "pscore" if "pscore" in table else None
     context = "context" if "context" in arrays else ()
     roles = Roles(
-        action="action", reward="reward", propensity=propensity, context=context, actions=range(n_actions)
+        action="action",
+        reward="reward",
+        propensity=propensity,
+        context=context,
+        actions=range(n_actions),
+        position="position" if several else None,
     )
-    return Source(table=table, roles=roles, notes=tuple(notes))
+    return Source(table=table, roles=roles)
+
+
+def _at_positions(array: Any, name: str, position: Any) -> Any:
+    """``(n, K)`` entries of an array ``(n, K, L)`` at the position of each row."""
+    if array.ndim != 3 or position is None:
+        raise InputError(
+            f"`{name}` must have shape (n, K), or (n, K, L) beside `position`, got {array.shape}"
+        )
+    if position.dtype.kind not in "iu" or len(position) != len(array):
+        raise InputError("`position` must hold one whole number per row")
+    wrong = (position < 0) | (position >= array.shape[2])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"`position` must be from 0 to {array.shape[2] - 1}, got {position[row]} at row {row}"
+        )
+    return at_position(array, position)
 
 
 def _one_position(array: Any) -> bool:

@@ -9,10 +9,13 @@ from typing import Any, Literal
 from kwis.data.columns import Array, Label
 from kwis.data.distributions import ColumnsByAction
 from kwis.data.log import PropensitySource
+from kwis.data.position import PositionPart
 from kwis.data.table import Table
 
-PropensityColumns = ColumnsByAction | float | Mapping[Label, float] | Sequence[float] | Array | bool
-"""Columns of probabilities, or the probabilities; False: there are none to be used, estimate them."""
+PropensityColumns = ColumnsByAction | float | Mapping[Label, Any] | Sequence[float] | Array | bool
+"""Columns of probabilities, or the probabilities, or a mapping from loggers to either; False: there are none
+to be used, estimate them.
+"""
 USUAL_PROPENSITY = ("propensity", "pscore")
 
 
@@ -28,7 +31,10 @@ class Roles:
     group: str | None = None
     time: str | None = None
     logger: str | None = None
+    position: str | None = None
+    position_in: PositionPart | None = None
     actions: Sequence[Label] | None = None
+    candidates: Any = None
     categorical: str | Sequence[str] = ()
     missing: str | Sequence[str] = ()
     drop_missing: bool = False
@@ -43,7 +49,8 @@ class Roles:
     @property
     def single(self) -> tuple[str, ...]:
         """Columns that are neither context, nor rewards, nor probabilities."""
-        named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, self.key)
+        slot = self.position if self.position_in == "action" else None
+        named = (self.action or "action", self.row_weight, self.group, self.time, self.logger, slot, self.key)
         return tuple(name for name in named if name is not None)
 
     @property
@@ -56,12 +63,20 @@ class Roles:
     def columns(self) -> Iterator[str]:
         """Every column that somebody named, and those that have a role by their usual name."""
         yield from self.single
-        for several in (self.rewards, self.propensity, self.context, self.categorical):
-            if isinstance(several, str):
-                yield several
-            elif isinstance(several, Mapping | Sequence):  # of names, or of probabilities
-                entries = several.values() if isinstance(several, Mapping) else several
-                yield from (name for name in entries if isinstance(name, str))
+        several = (self.rewards, self.propensity, self.context, self.categorical)
+        for named in (*several, self.candidates, self.position):
+            yield from _names_in(named)
+
+
+def _names_in(named: Any) -> Iterator[str]:
+    """Names in a name, a list or a mapping of names or of probabilities; by logger a mapping may hold
+    mappings.
+    """
+    if isinstance(named, str):
+        yield named
+    elif isinstance(named, Mapping | list | tuple):
+        for entry in named.values() if isinstance(named, Mapping) else named:
+            yield from _names_in(entry)
 
 
 def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:

@@ -26,11 +26,11 @@ class Calibration:
 
     @classmethod
     def of(cls, distribution: Floats, action: Ints, mass: Floats | None) -> Calibration:
-        return cls(_fitted(np.log(distribution), action, np.ones(len(action)) if mass is None else mass))
+        return cls(_fitted(_logs(distribution), action, np.ones(len(action)) if mass is None else mass))
 
     def __call__(self, distribution: Floats) -> Floats:
         """``(n, K)`` calibrated distribution."""
-        return np.exp(_apply(np.log(distribution), self.parameters))
+        return np.exp(_apply(_logs(distribution), self.parameters))
 
 
 def calibrations(
@@ -55,7 +55,7 @@ def calibrated(distribution: Floats, folds: Ints, known: Sequence[Calibration]) 
 
 def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) -> float:
     """The slope that makes the actions most likely, without shifts."""
-    logs, weight = np.log(distribution), np.ones(len(action)) if mass is None else mass / mass.mean()
+    logs, weight = _logs(distribution), np.ones(len(action)) if mass is None else mass / mass.mean()
 
     def loss(log_slope: float) -> float:
         predicted = _apply(logs, np.array([log_slope, *np.zeros(logs.shape[1])]))
@@ -66,9 +66,13 @@ def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) 
 
 def to_power(distribution: Floats, exponent: float) -> Floats:
     """``(n, K)`` distribution proportional to ``p^exponent``."""
-    return np.exp(
-        _apply(np.log(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])]))
-    )
+    return np.exp(_apply(_logs(distribution), np.array([np.log(exponent), *np.zeros(distribution.shape[1])])))
+
+
+def _logs(distribution: Floats) -> Floats:
+    """Logarithms; minus infinity for actions that are not available, which have probability 0 and keep it."""
+    with np.errstate(divide="ignore"):
+        return np.log(distribution)
 
 
 def _apply(logs: Floats, parameters: Floats) -> Floats:
@@ -85,6 +89,7 @@ def _slope(parameters: Floats) -> float:
 def _fitted(logs: Floats, action: Ints, mass: Floats) -> Floats:
     """``log t`` and the shifts ``b`` that make the actions most likely, prior included."""
     rows = np.arange(len(action))
+    finite = np.where(np.isfinite(logs), logs, 0.0)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         predicted = _apply(logs, parameters)
@@ -92,7 +97,7 @@ def _fitted(logs: Floats, action: Ints, mass: Floats) -> Floats:
         surplus[rows, action] -= 1.0
         surplus *= mass[:, None]
         value = -(mass @ predicted[rows, action]) + 0.5 * parameters @ parameters
-        slope = _slope(parameters) * (surplus * logs).sum()
+        slope = _slope(parameters) * (surplus * finite).sum()
         return float(value), np.concatenate([[slope], surplus.sum(axis=0)]) + parameters
 
     start = np.zeros(logs.shape[1] + 1)

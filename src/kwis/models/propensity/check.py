@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import chi2, poisson
 
+from kwis.data.candidates import sizes_in_words, uniform
 from kwis.data.log import LoggedBandit
 from kwis.errors import UnsupportedError
 from kwis.models.propensity.estimate import EstimatedPropensity
@@ -26,6 +27,7 @@ _AGAINST_ALL_ODDS = 1e-3
 _SAME = 1e-9
 _UNIFORM = 1e-6
 _ROUGHLY = 0.05  # 0.17 is one sixth, 0.01 is not one over 150
+_FEWEST_CANDIDATES = 3  # one half for every row is a placeholder rather than a choice between two
 _DESIGNED = 3  # values per action and logger, at most, of a policy that somebody wrote down
 _ADVICE = (
     "so nothing is known about what other actions would have brought; a log can be evaluated if some "
@@ -42,14 +44,24 @@ class Finding:
     kind
         ``deterministic`` (nothing can be estimated), ``certain`` (some rows have propensity 1), ``unlikely``
         (some took an action that their propensity all but rules out), ``constant``, ``rounded``, ``misfit``
-        (the actions contradict the propensities), ``never_logged`` (actions that no row took).
+        (the actions contradict the propensities), ``unavailable`` (some actions seem not to be available in
+        some rows), ``never_logged`` (actions that no row took).
     serious
         Whether it should lower the trust in a result; otherwise it is only worth knowing.
     sentence
         The same in words.
     """
 
-    kind: Literal["deterministic", "certain", "unlikely", "constant", "rounded", "misfit", "never_logged"]
+    kind: Literal[
+        "deterministic",
+        "certain",
+        "unlikely",
+        "constant",
+        "rounded",
+        "misfit",
+        "unavailable",
+        "never_logged",
+    ]
     serious: bool
     sentence: str
 
@@ -159,19 +171,20 @@ def _always_the_same(log: LoggedBandit) -> bool:
 
 def known_distribution(log: LoggedBandit) -> Floats | None:
     """The logger's whole distribution, if it is known: logged, or uniform because every propensity is one
-    over the number of actions.
+    over the number of actions available.
     """
     if (
         log.behaviour is None
         and log.propensity is not None
-        and np.abs(log.propensity - 1 / log.n_actions).max() < 1e-9
+        and np.abs(log.propensity - 1 / log.set_sizes).max() < 1e-9
     ):
-        return np.full((len(log), log.n_actions), 1 / log.n_actions)
+        return uniform(log.available, log.n, log.n_actions)
     return log.behaviour
 
 
 def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
-    share = float(np.average(propensity >= _CERTAIN, weights=log.row_weight))
+    certain = (propensity >= _CERTAIN) & (log.set_sizes > 1)
+    share = float(np.average(certain, weights=log.row_weight))
     if share == 0:
         return None
     sentence = f"the propensity is 1 in {share:.1%} of the rows, where nothing is known about other actions"
@@ -180,15 +193,16 @@ def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
 
 def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
     """Actions taken against all odds: one of propensity p or less is, in any row, taken with a chance of at
-    most K p.
+    most K p, K the number of actions available there.
 
     Not where rows stand for others, or where so many actions were taken that there may be more.
     """
-    if log.row_weight is not None or log.n_actions > len(log) / 10 or log.propensity_origin != "logged":
+    sizes = log.set_sizes
+    if log.row_weight is not None or sizes.max() > len(log) / 10 or log.propensity_origin != "logged":
         return None
     smallest = np.sort(propensity)
     chance = np.minimum(
-        len(log) * log.n_actions * smallest / np.arange(1, len(log) + 1), 1.0
+        sizes.sum() * smallest / np.arange(1, len(log) + 1), 1.0
     )  # of so many at all, by Markov
     if chance.min() >= _AGAINST_ALL_ODDS:
         return None
@@ -209,13 +223,24 @@ def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:
         return None
     actions = uniform_actions(log)
     if actions is None:
-        sentence = (
-            f"every propensity is {value:.4g} although there are {log.n_actions} actions, which looks like a "
-            f"placeholder"
-        )
+        there = f"there are {log.n_actions} actions"
+        if log.available is not None:
+            there = sizes_in_words(log.available)
+        elif (
+            _FEWEST_CANDIDATES <= round(1 / value) < log.n_actions
+            and abs(value * round(1 / value) - 1) < _UNIFORM
+        ):
+            sentence = (
+                f"every propensity is {value:.4g}: right if actions were drawn uniformly from "
+                f"{round(1 / value)} that were available, of the {log.n_actions}"
+            )
+            return Finding(kind="constant", serious=False, sentence=sentence)
+        sentence = f"every propensity is {value:.4g} although {there}, which looks like a placeholder"
         return Finding(kind="constant", serious=True, sentence=sentence)
     those = (
-        "the number of actions"
+        "the number of actions available"
+        if log.available is not None
+        else "the number of actions"
         if actions == log.n_actions
         else f"{actions} actions, of which {log.n_actions} were taken"
     )
@@ -224,12 +249,16 @@ def _constant(log: LoggedBandit, propensity: Floats) -> Finding | None:
 
 
 def uniform_actions(log: LoggedBandit) -> int | None:
-    """Number of actions if every propensity is one over it, to the digits given; None otherwise.
+    """Number of actions if every propensity is one over it, to the digits given; None otherwise. Of candidate
+    sets that of the first row.
 
     It may be larger than the number of actions in the log, if chance can have left so many out.
     """
     if log.propensity is None or np.ptp(log.propensity) > _SAME:
         return None
+    if log.available is not None:
+        sizes = log.set_sizes
+        return int(sizes[0]) if np.abs(log.propensity * sizes - 1).max() < _ROUGHLY else None
     value, known = float(log.propensity[0]), log.n_actions
     actions = round(1 / value)
     if actions >= known and abs(value * actions - 1) < _UNIFORM:

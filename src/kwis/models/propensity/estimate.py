@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.data.candidates import Mask, among
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -112,10 +113,9 @@ def estimate_propensities(
     _refuse_too_little(log)
     log = with_copies_grouped(log)
     lowest = 1 / len(log) if floor is None else check.positive(floor, "floor")
-    if lowest >= 1 / log.n_actions:
-        raise InputError(
-            f"`floor` must be below 1 over the number of actions ({log.n_actions}), got {lowest}"
-        )
+    most = int(log.set_sizes.max())
+    if lowest >= 1 / most:
+        raise InputError(f"`floor` must be below 1 over the number of actions ({most}), got {lowest}")
     labels = _folds(log, check.whole(folds, "folds", 2), generator)
     seed, features = int(generator.integers(2**31)), log.features()
     with (
@@ -131,7 +131,7 @@ def estimate_propensities(
             name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()
         }
         mixture = _Mixture.of(tuple(tried.values()), log, lowest)
-        refits = mixture.logged_by_each(features, log.action)
+        refits = mixture.logged_by_each(features, log.action, log.available)
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight
     logged = mixture.distribution[np.arange(len(log)), log.action]
     return EstimatedPropensity(
@@ -141,7 +141,9 @@ def estimate_propensities(
         folds=kept(labels),
         log_loss=_log_loss(mixture.distribution, log.action, mass),
         log_loss_without_context=_log_loss(
-            floored(_frequencies(log, labels, mass), lowest), log.action, mass
+            floored(among(_frequencies(log, labels, mass), log.available), lowest, log.available),
+            log.action,
+            mass,
         ),
         candidates={name: _log_loss(found.distribution, log.action, mass) for name, found in tried.items()},
         floor=lowest,
@@ -174,25 +176,26 @@ class _Mixture:
             parts=parts,
             shares=shares,
             exponent=exponent,
-            distribution=floored(to_power(raw, exponent), floor),
+            distribution=floored(to_power(raw, exponent), floor, log.available),
             floor=floor,
         )
 
-    def logged_by_each(self, features: Floats, action: Ints) -> Floats:
+    def logged_by_each(self, features: Floats, action: Ints, available: Mask | None) -> Floats:
         """``(n, folds)`` probability of the actions taken by the models without each fold, the rows they
         learnt from included.
         """
         found = np.empty((len(action), len(self.parts[0].models)))
         for start in range(0, len(action), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
+            open_to = None if available is None else available[part]
             for fold in range(found.shape[1]):
-                table = self._by_fold(fold, features[part])
+                table = self._by_fold(fold, features[part], open_to)
                 found[part, fold] = table[np.arange(len(table)), action[part]]
         return found
 
-    def _by_fold(self, fold: int, features: Floats) -> Floats:
-        mixed = _mixed([part.by_fold(fold, features) for part in self.parts], self.shares)
-        return floored(to_power(mixed, self.exponent), self.floor)
+    def _by_fold(self, fold: int, features: Floats, available: Mask | None) -> Floats:
+        mixed = _mixed([part.by_fold(fold, features, available) for part in self.parts], self.shares)
+        return floored(to_power(mixed, self.exponent), self.floor, available)
 
 
 def _mixed(tables: Sequence[Floats], shares: Sequence[float]) -> Floats:

@@ -1,9 +1,9 @@
 """Regression of inverse propensities, for logs that know no propensity but the logged action's.
 
 If propensities are right, ``y_k = 1{action = k} / p(action)`` has mean 1 for every action ``k`` in every
-context. Where its mean is ``m_k(x)`` instead, propensities of ``k`` are wrong by that factor on average, and
-``p m_k(x)`` has what is missing. With ``m_k(x) = exp(z' c_k)`` the loss ``sum_k (m_k - y_k log m_k)`` is
-convex, least at the true means, and needs no variance.
+context in which it is available. Where its mean is ``m_k(x)`` instead, propensities of ``k`` are wrong by
+that factor on average, and ``p m_k(x)`` has what is missing. With ``m_k(x) = exp(z' c_k)`` the loss ``sum_k
+(m_k - y_k log m_k)`` is convex, least at the true means, and needs no variance.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ class Inverses:
     design: Floats
     action: Ints
     inverse: Floats
+    available: Mask | None = None
 
     def take(self, rows: Mask | Ints) -> Inverses:
-        return Inverses(self.design[rows], self.action[rows], self.inverse[rows])
+        available = None if self.available is None else self.available[rows]
+        return Inverses(self.design[rows], self.action[rows], self.inverse[rows], available)
 
     def logs(self, coefficients: Coefficients) -> Floats:
         """``(n,)`` gain of each row over means of 1: ``y log m - sum_k (m_k - 1)``, not above 0 on average if
         1 is right.
         """
-        scores = np.minimum(self.design @ coefficients.matrix, _LARGEST)
+        scores = self._scores(coefficients)
         taken = scores[np.arange(len(self.action)), self.action]
         return np.asarray(self.inverse * taken - np.expm1(scores).sum(axis=1))
 
@@ -44,9 +46,14 @@ class Inverses:
         Means below 1 take no part, as an action that is not always on offer has one; then the surplus is
         below 0 on average.
         """
-        scores = np.clip(self.design @ coefficients.matrix, 0.0, _LARGEST)
+        scores = np.maximum(self._scores(coefficients), 0.0)
         taken = scores[np.arange(len(self.action)), self.action]
         return np.asarray(self.inverse * taken - scores.sum(axis=1))
+
+    def _scores(self, coefficients: Coefficients) -> Floats:
+        """``(n, K)`` logarithms of the means, 0 for actions that were not available."""
+        scores = np.minimum(self.design @ coefficients.matrix, _LARGEST)
+        return scores if self.available is None else np.where(self.available, scores, 0.0)
 
 
 def factors(design: Floats, action: Ints, coefficients: Coefficients) -> Floats:
@@ -64,6 +71,8 @@ def inverse_means(rows: Inverses, actions: int, mass: Floats) -> Shrunk:
         places = np.arange(len(scores)), rows.action[part]
         taken = scores[places]
         means = np.exp(scores)
+        if rows.available is not None:
+            means *= rows.available[part]
         means *= mass[part, None]
         value = float(means.sum() - target[part] @ taken)
         means[places] -= target[part]

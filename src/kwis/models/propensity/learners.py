@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kwis.data.candidates import among, uniform
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
@@ -33,8 +34,8 @@ class Learner(Protocol):
 class Predictor(Protocol):
     """What was learnt, for any rows."""
 
-    def __call__(self, features: Floats, /) -> Floats:
-        """``(m, K)`` distribution."""
+    def __call__(self, features: Floats, available: Mask | None, /) -> Floats:
+        """``(m, K)`` distribution, 0 for actions that are not available."""
 
 
 def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str, Learner]:
@@ -85,7 +86,7 @@ class _FittedClassifier:
     n_actions: int
     floor: float
 
-    def __call__(self, features: Floats) -> Floats:
+    def __call__(self, features: Floats, available: Mask | None) -> Floats:
         distribution = np.zeros((len(features), self.n_actions))
         distribution[:, self.seen] = 1.0
         if self.classifier is not None:
@@ -97,7 +98,7 @@ class _FittedClassifier:
             raise InputError(
                 f"`model` must predict finite probabilities, got others from {type(self.classifier).__name__}"
             )
-        return floored(distribution, self.floor)
+        return floored(among(distribution, available), self.floor, available)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +112,7 @@ class SmoothRegression:
     @classmethod
     def of(cls, log: LoggedBandit, features: Floats, seed: int) -> SmoothRegression | None:
         """None where rows are too few to choose the shrinkage."""
-        flat = np.full((len(log), log.n_actions), 1 / log.n_actions)
+        flat = uniform(log.available, log.n, log.n_actions)
         rows = Material(
             features=features, action=log.action, given=flat, mass=log.row_weight, group=log.group
         )
@@ -133,9 +134,9 @@ class _FittedRegression:
     n_actions: int
     floor: float
 
-    def __call__(self, features: Floats) -> Floats:
-        flat = np.full((len(features), self.n_actions), 1 / self.n_actions)
-        return floored(self.fitted.distribution(features, flat), self.floor)
+    def __call__(self, features: Floats, available: Mask | None) -> Floats:
+        flat = uniform(available, len(features), self.n_actions)
+        return floored(self.fitted.distribution(features, flat), self.floor, available)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -156,26 +157,31 @@ class CrossFitted:
         models = tuple(learner.learn(labels != fold, floor) for fold in range(int(labels.max()) + 1))
         raw = np.empty((len(log), log.n_actions))
         for fold, model in enumerate(models):
-            raw[labels == fold] = model(features[labels == fold])
+            held = labels == fold
+            raw[held] = model(features[held], None if log.available is None else log.available[held])
         known = calibrations(raw, log.action, labels, log.row_weight)
         return cls(
             models=models,
             calibrations=known,
-            distribution=floored(calibrated(raw, labels, known), floor),
+            distribution=floored(calibrated(raw, labels, known), floor, log.available),
             floor=floor,
         )
 
-    def by_fold(self, fold: int, features: Floats) -> Floats:
+    def by_fold(self, fold: int, features: Floats, available: Mask | None) -> Floats:
         """``(m, K)`` what the model without one fold says of any rows."""
-        return floored(self.calibrations[fold](self.models[fold](features)), self.floor)
+        made = self.calibrations[fold](self.models[fold](features, available))
+        return floored(made, self.floor, available)
 
 
-def floored(distribution: Floats, floor: float) -> Floats:
-    """Distribution with no entry below ``floor``; what that takes is taken from the others in proportion."""
+def floored(distribution: Floats, floor: float, available: Mask | None = None) -> Floats:
+    """Distribution with no entry of an available action below ``floor``; what that takes is taken from the
+    others in proportion.
+    """
     low = np.zeros(distribution.shape, dtype=bool)
     raised = distribution
-    while (raised < floor).any():  # giving way can push another entry below, so at most K rounds
-        low |= raised < floor
+    open_to = True if available is None else available
+    while ((raised < floor) & open_to).any():  # giving way can push another entry below, so at most K rounds
+        low |= (raised < floor) & open_to
         high = np.where(low, 0.0, distribution)
         room = 1 - floor * low.sum(axis=1, keepdims=True)
         raised = np.where(low, floor, high * (room / high.sum(axis=1, keepdims=True)))

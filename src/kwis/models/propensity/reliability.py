@@ -55,20 +55,26 @@ def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: 
     chances, action = chances[rows], log.action[rows]
     happened = np.zeros_like(chances)
     happened[np.arange(len(action)), action] = 1.0
+    # Actions that were not available say nothing: nobody could have taken them.
+    pairs = slice(None) if log.available is None else np.flatnonzero(log.available[rows].ravel())
     mass = (
         np.ones(len(action))
         if log.row_weight is None
         else np.maximum(log.row_weight[rows] / log.row_weight.max(), _LEAST_MASS)
     )
-    bin_of, used = _bins(chances, whole(bins, "bins", 1))
-    weight = np.repeat(mass, chances.shape[1])
+    weight, said, came = (
+        np.repeat(mass, chances.shape[1])[pairs],
+        chances.ravel()[pairs],
+        happened.ravel()[pairs],
+    )
+    bin_of, used = _bins(said, whole(bins, "bins", 1))
 
     def total(values: Floats) -> Floats:
-        return np.bincount(bin_of, values.ravel(), minlength=used).astype(np.float64)
+        return np.bincount(bin_of, values, minlength=used).astype(np.float64)
 
     shares = total(weight)
-    predicted, observed = total(weight * chances.ravel()) / shares, total(weight * happened.ravel()) / shares
-    std_error = np.sqrt(total(weight**2 * (chances * (1 - chances)).ravel())) / shares
+    predicted, observed = total(weight * said) / shares, total(weight * came) / shares
+    std_error = np.sqrt(total(weight**2 * (said * (1 - said)))) / shares
     importance = shares / shares.sum()
     return Reliability(
         predicted=read_only(predicted),
@@ -80,9 +86,8 @@ def reliability(log: LoggedBandit, distribution: Floats | None = None, *, bins: 
     )
 
 
-def _bins(chances: Floats, bins: int) -> tuple[Ints, int]:
+def _bins(values: Floats, bins: int) -> tuple[Ints, int]:
     """Bin of every pair, equal probabilities in the same one."""
-    values = chances.ravel()
     edges = np.unique(np.quantile(values, np.arange(1, bins) / bins))
     codes = np.searchsorted(edges, values, side="right")
     used, inverse = np.unique(codes, return_inverse=True)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.data.candidates import uniform
 from kwis.errors import InputError
 from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
 from kwis.models.propensity.inverse import Inverses, factors, inverse_means
@@ -66,11 +67,13 @@ class LoggedRepairModel:
     _context: Fitted | None = field(default=None, repr=False)
     _context_choice: Chosen | None = field(default=None, repr=False)
 
-    def propensity(self, features: ArrayLike, action: ArrayLike, given: ArrayLike) -> Floats:
+    def propensity(
+        self, features: ArrayLike, action: ArrayLike, given: ArrayLike, available: Mask | None = None
+    ) -> Floats:
         """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
         rows = check.contexts(features, "features")
         taken, said = codes(action, len(rows), self.n_actions), propensities(given, len(rows))
-        return kept(self._applied(rows, taken, said))
+        return kept(self._applied(rows, taken, said, available))
 
     def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
         """The same repair learnt from other rows, with everything that was chosen left as it is."""
@@ -81,11 +84,11 @@ class LoggedRepairModel:
             _context=None if self._context_choice is None else self._context_choice.fit(rows, rng),
         )
 
-    def _applied(self, features: Floats, action: Ints, given: Floats) -> Floats:
+    def _applied(self, features: Floats, action: Ints, given: Floats, available: Mask | None) -> Floats:
         made = given if self._level is None else self._level(features, action, given)
         if self._context is None:
             return made
-        flat = np.full((len(action), self.n_actions), 1 / self.n_actions)
+        flat = uniform(available, len(action), self.n_actions)
         alone = self._context.distribution(features, flat)[np.arange(len(action)), action]
         return np.asarray(self.share * made + (1 - self.share) * alone)
 
@@ -98,6 +101,7 @@ def fit_repair_logged(
     *,
     mass: ArrayLike | None = None,
     group: Any = None,
+    available: Mask | None = None,
     always: bool = False,
     rng: Seed = 0,
 ) -> LoggedRepairModel:
@@ -109,27 +113,39 @@ def fit_repair_logged(
         ``(n,)`` propensity of the action taken.
     n_actions
         Number of actions, K; the others as in :func:`~kwis.models.propensity.repair.fit_repair`.
+    available
+        ``(n, K)`` which of them could be taken; None: all.
     """
     clean = check.contexts(features, "features")
     n, k = len(clean), check.whole(n_actions, "n_actions", 2)
     said = propensities(given, n)
     masses = None if mass is None else check.masses(mass, n)
     groups = None if group is None else check.labels(group, "group", n, like="features")
-    rows = without_distribution(clean, codes(action, n, k), k, masses, groups)
+    rows = without_distribution(clean, codes(action, n, k), k, masses, groups, available)
     generator = check.generator(rng)
     with engine(1):
         return fit_logged(rows, said, "always" if always else "convincing", generator)
 
 
 def without_distribution(
-    features: Floats, action: Ints, k: int, mass: Floats | None, group: Ints | None
+    features: Floats,
+    action: Ints,
+    k: int,
+    mass: Floats | None,
+    group: Ints | None,
+    available: Mask | None = None,
 ) -> Material:
-    """Rows of which no distribution is known: a uniform one takes its place, which the context's own starts
-    from.
+    """Rows of which no distribution is known: a uniform one over the actions available takes its place, which
+    the context's own starts from.
     """
-    return Material(
-        features=features, action=action, given=np.full((len(action), k), 1 / k), mass=mass, group=group
-    )
+    given = uniform(available, len(action), k)
+    return Material(features=features, action=action, given=given, mass=mass, group=group)
+
+
+def _available(rows: Material) -> Mask | None:
+    """Where actions were available, by the distribution that stands for the one not known; None: all."""
+    possible = rows.given > 0
+    return None if possible.all() else possible
 
 
 def propensities(given: ArrayLike, n: int) -> Floats:
@@ -152,7 +168,7 @@ class Level:
 
     @classmethod
     def of(cls, terms: Terms, spread: Floats, rows: Material, given: Floats) -> Level:
-        known = Inverses(_design(terms, rows.features), rows.action, 1 / given)
+        known = Inverses(_design(terms, rows.features), rows.action, 1 / given, _available(rows))
         learner = inverse_means(known, rows.given.shape[1], rows.weight)
         return cls(terms=terms, spread=spread, coefficients=learner.fit(spread))
 
@@ -213,7 +229,7 @@ class _PoolStep(_Step):
 
 def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     part, weight = splits.rows, splits.rows.weight
-    known = Inverses(_design(terms, part.features), part.action, 1 / said)
+    known = Inverses(_design(terms, part.features), part.action, 1 / said, _available(part))
     sizes = {name: block.shape[1] for name, block in _blocks(terms, part.features).items()}
 
     def part_of(held: Mask) -> Part:

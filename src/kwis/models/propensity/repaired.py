@@ -47,8 +47,8 @@ class RepairSummary:
     log_loss_before, log_loss_after
         Mean of ``-log p(logged action)`` on held-out rows.
     inverse_before, inverse_after
-        Mean of ``1 / (K p)`` over the rows: the mean weight of a uniform policy, 1 if propensities are right
-        and every action is always on offer.
+        Mean of ``1 / (K p)`` over the rows, K the number of actions available: the mean weight of a uniform
+        policy, 1 if propensities are right and the candidates are known.
     reliability_before, reliability_after
         Reliability curves, where the whole distribution is known.
     note
@@ -215,7 +215,8 @@ def _learnt_from(labels: Ints, rng: np.random.Generator) -> Mask:
 def _logged_only(
     log: LoggedBandit, given: Floats, folds: int, when: When, rng: np.random.Generator
 ) -> RepairedPropensity:
-    rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group)
+    sets = log.available
+    rows = without_distribution(log.features(), log.action, log.n_actions, log.row_weight, log.group, sets)
     whole = fit_logged(rows, given, when, rng)
     labels: Ints = np.zeros(0, dtype=np.int64)
     made: Floats = given
@@ -229,7 +230,10 @@ def _logged_only(
             others = learnt_from & (labels != fold)
             model = whole.refitted(rows.take(others), given[others], np.random.default_rng([seed, fold]))
             for part in stretches(rows.n, _ROWS_AT_ONCE):
-                refits[part, fold] = model.propensity(rows.features[part], rows.action[part], given[part])
+                open_to = None if sets is None else sets[part]
+                refits[part, fold] = model.propensity(
+                    rows.features[part], rows.action[part], given[part], open_to
+                )
 
         each_block(fill, range(refits.shape[1]))
         made = refits[np.arange(rows.n), labels]
@@ -281,4 +285,4 @@ def _result(
 
 
 def _mean_inverse(log: LoggedBandit, propensity: Floats) -> float:
-    return float(np.average(1 / (log.n_actions * propensity), weights=log.row_weight))
+    return float(np.average(1 / (log.set_sizes * propensity), weights=log.row_weight))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
+from kwis.data.candidates import Mask
 from kwis.errors import InputError
 from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
 from kwis.stats.folds import make_folds
@@ -42,31 +43,43 @@ class Lesson:
     outcome: Floats
     codes: Ints
     mass: Floats | None = None
+    available: Mask | None = None
 
     @classmethod
     def of(
-        cls, features: Floats, action: Ints, outcome: Floats, n_actions: int, mass: Floats | None = None
+        cls,
+        features: Floats,
+        action: Ints,
+        outcome: Floats,
+        n_actions: int,
+        mass: Floats | None = None,
+        available: Mask | None = None,
     ) -> Lesson:
         frequent = np.sort(
             np.argsort(-np.bincount(action, minlength=n_actions), kind="stable")[:_MOST_INDICATORS]
         )
         codes = np.full(n_actions, -1)
         codes[frequent] = np.arange(len(frequent))
-        return cls(features=features, action=action, outcome=outcome, codes=codes, mass=mass)
+        return cls(
+            features=features, action=action, outcome=outcome, codes=codes, mass=mass, available=available
+        )
 
     def held_out(self, candidate: Candidate, folds: Ints) -> Floats:
         """``(n, K)`` predictions, each from a model trained on the other folds."""
         expected = np.empty((self.action.size, self.codes.size))
         for fold in range(int(folds.max()) + 1):
             held = folds == fold
-            expected[held] = self.learnt(candidate, np.flatnonzero(~held), self.features[held])
+            open_to = None if self.available is None else self.available[held]
+            expected[held] = self.learnt(candidate, np.flatnonzero(~held), self.features[held], open_to)
         return expected
 
-    def learnt(self, candidate: Candidate, rows: Ints, at: Floats) -> Floats:
-        """``(m, K)`` predictions for the features ``at`` from a model trained on some rows."""
+    def learnt(self, candidate: Candidate, rows: Ints, at: Floats, open_to: Mask | None = None) -> Floats:
+        """``(m, K)`` predictions for the features ``at`` from a model trained on some rows; 0 for actions
+        that are not available there.
+        """
         from sklearn.base import clone
 
-        expected = np.empty((at.shape[0], self.codes.size))
+        expected = np.zeros((at.shape[0], self.codes.size))
         with fitting(candidate.model, self.action.size):
             fitted = clone(candidate.model)
             rows = _drawn(rows, MODEL_ROWS)
@@ -74,11 +87,14 @@ class Lesson:
             design = self._design(self.features[rows], self.action[rows], candidate.slopes)
             fitted.fit(design, self.outcome[rows], **weight_argument(fitted, weight))
             for start in range(0, at.shape[0], _PREDICTED_AT_ONCE):
-                some = at[start : start + _PREDICTED_AT_ONCE]
+                part = np.arange(start, min(start + _PREDICTED_AT_ONCE, at.shape[0]))
                 for action in range(self.codes.size):
-                    design = self._design(some, np.full(some.shape[0], action), candidate.slopes)
-                    predicted = np.asarray(fitted.predict(design), dtype=np.float64).reshape(some.shape[0])
-                    expected[start : start + some.shape[0], action] = predicted
+                    places = part if open_to is None else part[open_to[part, action]]
+                    if not places.size:
+                        continue
+                    design = self._design(at[places], np.full(places.size, action), candidate.slopes)
+                    predicted = np.asarray(fitted.predict(design), dtype=np.float64).reshape(places.size)
+                    expected[places, action] = predicted
         if not np.isfinite(expected).all():
             raise InputError(
                 f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}"
@@ -112,6 +128,7 @@ class Lesson:
         mass = None if self.mass is None else self.mass[rows]
         return replace(
             self,
+            available=None if self.available is None else self.available[rows],
             features=self.features[rows],
             action=self.action[rows],
             outcome=self.outcome[rows],

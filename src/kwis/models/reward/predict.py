@@ -40,7 +40,8 @@ class PredictedRewards:
     reward
         Name of the reward.
     expected, logged
-        ``(n, K)`` predicted reward of every action, and ``(n,)`` of the logged one.
+        ``(n, K)`` predicted reward of every action, 0 where it is not available, and ``(n,)`` of the logged
+        one.
     model
         The regressor, in words.
     folds
@@ -117,7 +118,7 @@ def predict_rewards(
         len(log), features.shape[1], log.n_actions, int(generator.integers(2**31))
     )
     counts = log.row_weight if row_weight is None else _counts(row_weight, len(log))
-    lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, counts)
+    lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, counts, log.available)
     tried = Tried.of(lesson, candidates, labels)
     return PredictedRewards(
         reward=log.reward_names[index],

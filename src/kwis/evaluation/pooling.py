@@ -1,0 +1,81 @@
+"""Which weights a log of several loggers is evaluated with: those of :mod:`kwis.policy.loggers` with the
+smallest estimated variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kwis.checks import drift
+from kwis.data.log import LoggedBandit
+from kwis.policy.discrete import TargetPolicy, weigh
+from kwis.policy.loggers import balanced_factor, variance_of_wis, weighted_factor
+from kwis.runtime.arrays import kept
+from kwis.typing import Floats
+
+_DIFFERENT = 0.01  # p-value below which loggers are taken to have met different contexts
+
+
+def pooled(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[TargetPolicy, ...]:
+    """The targets with the factors of their weights, and a note that says which were chosen and why."""
+    if log.logger_propensity is None or log.logger is None:
+        return tuple(targets)
+    reason = _why_naive(log)
+    if reason is not None:
+        return tuple(
+            _noted(target, f"rows of each logger are weighted by that logger alone: {reason}")
+            for target in targets
+        )
+    return tuple(_chosen(log, target) for target in targets)
+
+
+def _why_naive(log: LoggedBandit) -> str | None:
+    if log.propensity_origin != "logged":
+        return f"its propensities were {log.propensity_origin}"
+    change = drift(log)
+    if change is not None and change.by == "logger" and change.context_p_value < _DIFFERENT:
+        return f"loggers met different contexts (p = {change.context_p_value:.2g})"
+    return None
+
+
+def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
+    assert log.logger is not None
+    assert log.logger_propensity is not None
+    naive = weigh(log, target).weight
+    factors: dict[str, Floats] = {
+        "naive": np.ones(log.n),
+        "balanced": balanced_factor(log.logger_propensity, log.logger, log.row_weight),
+        "weighted": weighted_factor(naive, log.logger, len(log.logger_names), log.row_weight),
+    }
+    variances = {name: _variance(log, naive * factor) for name, factor in factors.items()}
+    best = min(variances, key=lambda name: variances[name])
+    others = ", ".join(
+        f"{name} ones {np.sqrt(value / variances[best]):.2f} times"
+        for name, value in variances.items()
+        if name != best and variances[best] > 0 and np.isfinite(value)
+    )
+    note = (
+        f"{target.name} has {best} weights over the {len(log.logger_names)} loggers, with the smallest "
+        f"estimated standard error" + (f" ({others} that)" if others else "")
+    )
+    return _noted(replace(target, factor=kept(factors[best]) if best != "naive" else None), note)
+
+
+def _variance(log: LoggedBandit, weight: Floats) -> float:
+    """Estimated variance of WIS, on average over the rewards in units of their own."""
+    spread = log.reward.var(axis=0)
+    return float(
+        np.mean(
+            [
+                variance_of_wis(weight, reward, log.row_weight, log.group) / (unit if unit > 0 else 1.0)
+                for reward, unit in zip(log.reward.T, spread, strict=True)
+            ]
+        )
+    )
+
+
+def _noted(target: TargetPolicy, note: str) -> TargetPolicy:
+    return replace(target, note=note if target.note is None else f"{target.note}; {note}")
