@@ -13,6 +13,7 @@ from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.terminal import clear_errors, console, print_answer
+from kwis.cli.wording import Wording
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,19 +42,15 @@ RequireBest = Annotated[
 ]
 
 
-@takes_log()
+@takes_log(Wording)
 def compare(
     named: LogOptions,
+    wording: Wording,
     target: opt.Target,
     estimator: opt.Estimator = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
-    unit: opt.Unit = None,
-    per: opt.Per = 1,
-    reward_label: opt.RewardLabel = None,
-    minimise: opt.Minimise = False,
-    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
     report: opt.Report = None,
@@ -66,13 +63,6 @@ def compare(
     with clear_errors(), time_limit(limit):
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
-        wording = opt.Wording(
-            unit=unit,
-            per=per,
-            reward_label=reward_label,
-            minimise=minimise,
-            lower_is_better=lower_is_better,
-        )
         stage = Stage(
             estimator=estimator, interval=interval, repair=repair, level=level, seed=seed, wording=wording
         )

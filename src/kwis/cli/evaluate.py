@@ -15,6 +15,7 @@ from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of, try_names
 from kwis.cli.terminal import clear_errors
+from kwis.cli.wording import Wording
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
@@ -30,9 +31,10 @@ EXAMPLES = (
 )
 
 
-@takes_log()
+@takes_log(Wording)
 def evaluate(
     named: LogOptions,
+    wording: Wording,
     target: opt.Target,
     by: opt.By = None,
     estimator: opt.Estimator = None,
@@ -40,11 +42,6 @@ def evaluate(
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
-    unit: opt.Unit = None,
-    per: opt.Per = 1,
-    reward_label: opt.RewardLabel = None,
-    minimise: opt.Minimise = False,
-    lower_is_better: opt.LowerIsBetter = None,
     seed: opt.Seed = 0,
     stream: opt.Stream = None,  # noqa: ARG001 - every log is read the same way now
     scheduler: dask.Scheduler = None,
@@ -85,13 +82,6 @@ def evaluate(
         cluster = dask.SchedulerOptions(address=scheduler, ca=tls_ca, cert=tls_cert, key=tls_key)
         cluster.check()
         with cluster.client() as client:
-            wording = opt.Wording(
-                unit=unit,
-                per=per,
-                reward_label=reward_label,
-                minimise=minimise,
-                lower_is_better=lower_is_better,
-            )
             stage = Stage(
                 by=by,
                 estimator=estimator,
@@ -123,7 +113,7 @@ class Stage:
     by: list[str] | None = None
     exact: bool | None = None
     client: Any = None
-    wording: opt.Wording = field(default_factory=opt.Wording)
+    wording: Wording = field(default_factory=Wording)
 
     def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""

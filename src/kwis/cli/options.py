@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-
-from kwis.errors import InputError
 
 MOST_SEGMENTS = 50
 """Segments shown of each split, unless another number is asked for."""
@@ -37,7 +34,7 @@ class PositionChoice(StrEnum):
     ACTION = "action"
 
 
-_COLUMNS, _WORK, _OUTPUT = "Columns of the log", "Estimation", "Output"
+_COLUMNS, WORK, OUTPUT = "Columns of the log", "Estimation", "Output"
 
 
 def _column(flag: str, text: str) -> typer.models.OptionInfo:
@@ -203,7 +200,7 @@ By = Annotated[
         "--by",
         metavar="A,B,...",
         help="Columns whose values make segments. Repeat or list several.",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         show_default=False,
     ),
 ]
@@ -213,7 +210,7 @@ Estimator = Annotated[
         "--estimator",
         "-e",
         metavar="NAME",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         show_default=False,
         help="vis, truncated-vis, wis, state-wis, kernel-wis, normalised-kernel-wis, direct-method, "
         "doubly-robust, empirical-likelihood, switch, doubly-robust-shrinkage, ..., "
@@ -226,7 +223,7 @@ Statistic = Annotated[
     typer.Option(
         "--statistic",
         metavar="NAME",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         help="What of the reward to estimate: mean, quantile:0.95, cvar:0.95 (mean of the highest 5 %), "
         "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
@@ -235,7 +232,7 @@ Repair = Annotated[
     RepairChoice,
     typer.Option(
         "--repair",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         help="Repair logged propensities from the actions taken: where their tests fail, never, or always.",
     ),
 ]
@@ -251,7 +248,7 @@ Exact = Annotated[
     bool | None,
     typer.Option(
         "--exact/--approximate",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         show_default=False,
         help="Kernel-WIS from all pairs of rows, or from sampled neighbours. Default: by the number of rows.",
     ),
@@ -261,60 +258,18 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="NAME",
-        rich_help_panel=_WORK,
+        rich_help_panel=WORK,
         show_default=False,
         help="student, bootstrap, influence, empirical-bernstein or logarithmic-smoothing. Default: student.",
     ),
 ]
 Level = Annotated[
-    float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=_WORK)
+    float, typer.Option("--level", metavar="NUMBER", help="Level of the intervals.", rich_help_panel=WORK)
 ]
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=_WORK
-    ),
-]
-Unit = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--unit",
-        metavar="[REWARD=]TEXT",
-        help="Unit of a reward, such as €.",
-        rich_help_panel=_OUTPUT,
-        show_default=False,
-    ),
-]
-Per = Annotated[
-    float,
-    typer.Option(
-        "--per", metavar="NUMBER", help="Show values over so many decisions.", rich_help_panel=_OUTPUT
-    ),
-]
-RewardLabel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reward-label",
-        metavar="[REWARD=]TEXT",
-        help="What a reward is called in words and charts.",
-        rich_help_panel=_OUTPUT,
-        show_default=False,
-    ),
-]
-Minimise = Annotated[
-    bool,
-    typer.Option(
-        "--minimise", help="Less of every reward is better: costs, latencies.", rich_help_panel=_WORK
-    ),
-]
-LowerIsBetter = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lower-is-better",
-        metavar="A,B,...",
-        help="Rewards of which less is better, where it does not hold for all.",
-        rich_help_panel=_WORK,
-        show_default=False,
+        "--seed", metavar="NUMBER", min=0, help="Everything random follows from it.", rich_help_panel=WORK
     ),
 ]
 Report = Annotated[
@@ -323,13 +278,13 @@ Report = Annotated[
         "--report",
         metavar="FILE.html",
         help="Write the report, one self-contained page.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Json = Annotated[
     bool,
     typer.Option(
-        "--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=_OUTPUT
+        "--json", help="Print everything as JSON instead of the answer in words.", rich_help_panel=OUTPUT
     ),
 ]
 JsonFile = Annotated[
@@ -338,7 +293,7 @@ JsonFile = Annotated[
         "--json-file",
         metavar="FILE",
         help="Write the same JSON to a file; - is stdout.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Segments = Annotated[
@@ -348,53 +303,20 @@ Segments = Annotated[
         metavar="NUMBER",
         min=1,
         help="Segments shown of each split, the largest; JSON has all.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT,
     ),
 ]
 Table = Annotated[
-    bool, typer.Option("--table/--no-table", help="Show a table of estimates.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--table/--no-table", help="Show a table of estimates.", rich_help_panel=OUTPUT)
 ]
 AllEstimators = Annotated[
     bool,
     typer.Option(
         "--all-estimators",
         help="Show every estimator in the table, not only the one to use and its runner-up.",
-        rich_help_panel=_OUTPUT,
+        rich_help_panel=OUTPUT,
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """How rewards are called and counted; texts as typed."""
-
-    unit: list[str] | None = None
-    per: float = 1
-    reward_label: list[str] | None = None
-    minimise: bool = False
-    lower_is_better: list[str] | None = None
-
-    def arguments(self, columns: Container[str]) -> dict[str, Any]:
-        """The same as arguments of :func:`kwis.evaluate`."""
-        lower = listed(self.lower_is_better, columns)
-        return {
-            "unit": _by_reward(self.unit, "unit"),
-            "per": self.per,
-            "reward_label": _by_reward(self.reward_label, "reward-label"),
-            "lower_is_better": self.minimise if lower is None else lower,
-        }
-
-
-def _by_reward(texts: list[str] | None, option: str) -> str | dict[str, str] | None:
-    if not texts:
-        return None
-    if len(texts) == 1 and "=" not in texts[0]:
-        return texts[0]
-    pairs = [text.rpartition("=") for text in texts]
-    unnamed = next((text for name, _, text in pairs if not name), None)
-    if unnamed is not None:
-        raise InputError(f"`{option}` must be REWARD=TEXT where it is given more than once, got {unnamed!r}")
-    return {name: text for name, _, text in pairs}
 
 
 def listed(values: list[str] | None, known: Container[str] = ()) -> list[str] | None:

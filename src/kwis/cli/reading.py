@@ -179,28 +179,33 @@ class LogOptions:
             return text
 
 
-def takes_log(*, leave_out: Container[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command every option of :class:`LogOptions`; it receives them as its first argument."""
+def takes_log(
+    *more: type, leave_out: Container[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command every option of :class:`LogOptions` and of other such records; it receives these as its
+    first arguments.
+    """
+    records = (LogOptions, *more)
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(LogOptions, include_extras=True)
-        entries = [entry for entry in fields(LogOptions) if entry.name not in leave_out]
+        entries = [[entry for entry in fields(record) if entry.name not in leave_out] for record in records]
 
         @wraps(command)
         def run(**options: Any) -> None:
-            said = {entry.name: options.pop(entry.name) for entry in entries}
-            command(LogOptions(**said), **options)
+            said = [{entry.name: options.pop(entry.name) for entry in own} for own in entries]
+            command(*(record(**own) for record, own in zip(records, said, strict=True)), **options)
 
         shown = [
             inspect.Parameter(
                 entry.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if entry.default is MISSING else entry.default,
-                annotation=hints[entry.name],
+                annotation=get_type_hints(record, include_extras=True)[entry.name],
             )
-            for entry in entries
+            for record, own in zip(records, entries, strict=True)
+            for entry in own
         ]
-        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+        own = [*inspect.signature(command, eval_str=True).parameters.values()][len(records) :]
         own = [entry.replace(kind=inspect.Parameter.KEYWORD_ONLY) for entry in own]
         marked: Any = run
         marked.__signature__ = inspect.Signature([shown[0], *own[:1], *shown[1:], *own[1:]])

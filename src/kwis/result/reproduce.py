@@ -98,8 +98,6 @@ def _command(log: Call | None, question: Call) -> str:
     words = ["kwis", "evaluate", source, *_targets(given.pop("target"))]
     for name, code in given.items():
         words += _option(name, code)
-    if log is not None and log.function == "scan_log":
-        words.append("--stream")
     return shlex.join(words)
 
 
