@@ -94,7 +94,8 @@ def refuse_renamed(names: Sequence[str], own: Sequence[str], path: str) -> None:
     renamed = [name for name in names if name not in own and re.fullmatch(r".+_\d+", name, re.DOTALL)]
     if renamed:
         base = renamed[0].rpartition("_")[0].casefold()
-        refuse_alike([name for name in own if name.casefold() == base], f" in {path!r}")
+        alike = [name for name in own if name.casefold() == base]
+        refuse_alike(sorted(alike, key=lambda name: (name not in names, name)), f" in {path!r}")
 
 
 def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bool = True) -> Table:
