@@ -15,6 +15,7 @@ TIERS = (
     ("stats", "runtime"),
     ("results",),
     ("data",),
+    ("datasets",),
     ("sample",),
     ("policy",),
     ("kernel",),
@@ -100,6 +101,49 @@ def test_an_import_against_the_tiers_is_noticed() -> None:
         "kwis.evaluate",
     }
     assert not _upward("kernel", "if TYPE_CHECKING:\n    from kwis.estimators import WIS\n")
+
+
+def _instance_checks(source: str) -> Iterator[set[str]]:
+    """Names of the classes that each ``isinstance`` or ``issubclass`` of a source asks for."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("isinstance", "issubclass")
+        ):
+            asked = ast.walk(node.args[1])
+            yield {getattr(name, "id", getattr(name, "attr", "")) for name in asked}
+
+
+def _concrete() -> dict[str, Path]:
+    """Classes of estimators and intervals, by name, with the module that has them; protocols are none."""
+    found = {}
+    for path in _sources():
+        if _tier_of(path) in ("estimators", "intervals"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                members = {one.name for one in getattr(node, "body", []) if isinstance(one, ast.FunctionDef)}
+                abstract = any("Protocol" in ast.dump(base) for base in getattr(node, "bases", []))
+                if isinstance(node, ast.ClassDef) and not abstract and members & {"estimate", "interval"}:
+                    found[node.name] = path
+    return found
+
+
+def test_nobody_asks_which_estimator_or_interval_it_has() -> None:
+    concrete = _concrete()
+    assert {"KernelWIS", "DoublyRobust", "StudentInterval", "Bootstrap"} <= set(concrete)
+    places = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in _sources()
+        for names in _instance_checks(path.read_text(encoding="utf-8"))
+        for name in names & set(concrete)
+        if path != concrete[name]
+    }
+    assert places == set()
+
+
+def test_asking_for_a_concrete_class_is_noticed() -> None:
+    source = "if isinstance(one, Other | estimators.KernelWIS):\n    pass\n"
+    assert [names & set(_concrete()) for names in _instance_checks(source)] == [{"KernelWIS"}]
 
 
 def test_no_two_modules_share_a_file_name() -> None:

@@ -27,6 +27,13 @@ class BandwidthChoice:
     isolated
         Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest
         rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 60)[:, None]
+    >>> isinstance(kwis.select_bandwidth(x, 1 + x[:, 0]), kwis.BandwidthChoice)
+    True
     """
 
     value: Bandwidth
@@ -87,6 +94,15 @@ class Estimate:
         Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
     precision
         Kernel-WIS of a large log only: how it was approximated. None: from all pairs of rows.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> estimate = kwis.WIS().estimate(sample)
+    >>> isinstance(estimate, kwis.Estimate), round(float(estimate), 3)
+    (True, 0.714)
     """
 
     name: str
@@ -125,6 +141,15 @@ class Interval:
     bandwidth
         For kernel estimators, whether the bandwidth was held ``"fixed"`` or ``"reselected"`` on every
         resample.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.InfluenceInterval().interval(kwis.WIS(), sample, level=0.9)
+    >>> isinstance(interval, kwis.Interval), interval.level
+    (True, 0.9)
     """
 
     low: float
@@ -154,6 +179,11 @@ class Verdict:
     ----------
     reasons
         Sentences with the numbers that led to it.
+
+    Examples
+    --------
+    >>> kwis.Verdict(level="with care", reasons=("few rows",)).level
+    'with care'
     """
 
     level: Literal["trust", "with care", "do not trust"]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators.joint import Joint
 from kwis.evaluation import LOGGING_POLICY
-from kwis.evaluation.intervals import critical_value, widened
+from kwis.evaluation.intervals import widened
 
 ALONE = NormalDist().inv_cdf(0.975)
 
@@ -17,18 +18,20 @@ ALONE = NormalDist().inv_cdf(0.975)
 def test_independent_differences_need_the_quantile_of_the_largest_of_independent_errors():
     influences = list(np.random.default_rng(0).standard_normal((4, 20_000)))
     exact = NormalDist().inv_cdf((1 + 0.95**0.25) / 2)
-    assert critical_value(influences, None, 0.95, seed=0) == pytest.approx(exact, abs=0.03)
+    assert Joint.of(influences, None).critical_value(0.95, seed=0) == pytest.approx(exact, abs=0.03)
 
 
 def test_the_same_difference_twice_costs_nothing():
     influence = np.random.default_rng(0).standard_normal(500)
-    assert critical_value([influence, 3 * influence], None, 0.95, seed=0) == pytest.approx(ALONE, abs=0.03)
-    assert critical_value([influence], None, 0.95, seed=0) == ALONE
+    assert Joint.of([influence, 3 * influence], None).critical_value(0.95, seed=0) == pytest.approx(
+        ALONE, abs=0.03
+    )
+    assert Joint.of([influence], None).critical_value(0.95, seed=0) == ALONE
 
 
 def test_differences_without_spread_take_no_part():
     influence = np.random.default_rng(0).standard_normal(500)
-    assert critical_value([influence, np.zeros(500)], None, 0.95, seed=0) == ALONE
+    assert Joint.of([influence, np.zeros(500)], None).critical_value(0.95, seed=0) == ALONE
 
 
 def test_correlations_are_those_of_the_groups():
@@ -38,8 +41,8 @@ def test_correlations_are_those_of_the_groups():
     noise = np.tile([5.0, -5.0], 2000)
     pair = [shared + noise, shared - noise]
     group = np.repeat(np.arange(2000), 2)
-    assert critical_value(pair, group, 0.95, seed=0) == pytest.approx(ALONE, abs=0.03)
-    assert critical_value(pair, None, 0.95, seed=0) > ALONE + 0.1
+    assert Joint.of(pair, group).critical_value(0.95, seed=0) == pytest.approx(ALONE, abs=0.03)
+    assert Joint.of(pair, None).critical_value(0.95, seed=0) > ALONE + 0.1
 
 
 def test_widening_keeps_the_skewness():

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 import kwis
+from kwis.estimators.joint import model_error
 from kwis.intervals.student import (
     bias_beyond_chance,
     degrees_of_freedom,
     leave_one_out_error,
-    model_error,
     student_ends,
     student_p_value,
 )
@@ -137,6 +137,15 @@ class TestEnds:
             low, high = student_ends(np.zeros(1), np.ones(1), np.array([1e12]), 0.95, bias=np.array([bias]))
             assert high[0] == pytest.approx(-low[0], rel=1e-12)
             assert twin.folded_normal_chance(high[0], bias) == pytest.approx(0.95, abs=1e-6)
+
+    def test_bias_is_allowed_for_where_there_is_no_error(self):
+        """As where the error is next to nothing: a bias does not go away with the error."""
+        free, bias = np.array([7.0]), np.array([0.3])
+        ends = [student_ends(np.zeros(1), np.array([error]), free, 0.95, bias=bias) for error in (0.0, 1e-12)]
+        assert np.array(ends[0]) == pytest.approx(np.array(ends[1]), rel=1e-9)
+        assert ends[0][1][0] > 0.3
+        assert student_p_value(np.array([0.2]), np.zeros(1), free, bias) > 0.05
+        assert student_p_value(np.array([3.0]), np.zeros(1), free, bias) < 0.05
 
     def test_differences_and_doubly_robust_estimates_are_widened_by_the_bias_of_their_bandwidth(self):
         rng = np.random.default_rng(3)
@@ -281,9 +290,10 @@ def test_the_interval_at_one_minus_the_p_value_ends_at_0(value, bias):
         assert student_ends(*given, 0.95, bias=bias)[0] * (chance - 0.5) < 0
 
 
-def test_without_an_error_only_no_difference_at_all_is_by_chance():
+def test_without_an_error_only_what_bias_explains_is_by_chance():
     assert student_p_value(np.array([0.0]), np.array([0.0]), np.array([3.0])) == 1
-    assert student_p_value(np.array([0.1]), np.array([0.0]), np.array([3.0]), 0.2) == 0
+    assert student_p_value(np.array([0.1]), np.array([0.0]), np.array([3.0])) == 0
+    assert student_p_value(np.array([0.1]), np.array([0.0]), np.array([3.0]), 0.2) == 1
 
 
 def test_bounds_that_the_rewards_break_are_refused():

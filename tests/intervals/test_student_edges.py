@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import kwis
+from kwis.estimators.joint import Contrast
 from kwis.intervals.student import student_ends
 from tests.reference import intervals as twin
 
@@ -28,7 +29,9 @@ def test_few_rows_in_effect_leave_one_degree_of_freedom():
     influence = np.repeat([-1.0, 1.0], 5)
     estimate = kwis.Estimate(name="own", value=3.0, n=10, effective_n=1.2, influence=influence)
     sample = kwis.WeightedSample(context=np.zeros((10, 1)), weight=np.ones(10), reward=np.ones(10))
-    interval = kwis.StudentInterval(None).interval_of(estimate, kwis.VIS(), sample, 0.9)
+    interval = kwis.StudentInterval(None).of(
+        Contrast(estimator=kwis.VIS(), asked=kwis.VIS(), sample=sample, estimate=estimate), 0.9
+    )
     error = twin.jackknife_error([3.0 + move / 9 for move in influence], 3.0)
     reach = stats.t.ppf(0.95, 1) * error
     assert (interval.low, interval.high) == pytest.approx((3.0 - reach, 3.0 + reach), rel=1e-9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.evaluation.intervals import critical_value, independent_critical_value
+from kwis.estimators.joint import Joint, independent_critical_value
 from tests.cli.example import Run, columns, write_csv
 
 SHOPS, ROWS = 60, 31
@@ -70,6 +70,6 @@ def test_many_segments_are_covered_at_once_by_the_formula_as_by_simulation() -> 
     influences = [np.zeros(count * rows) for _ in range(count)]
     for place, influence in enumerate(influences):
         influence[place * rows : (place + 1) * rows] = rng.normal(size=rows)
-    simulated = critical_value(influences, None, 0.95, 0)
+    simulated = Joint.of(influences, None).critical_value(0.95, 0)
     assert independent_critical_value(count, 0.95) == pytest.approx(simulated, abs=0.03)
     assert independent_critical_value(1, 0.95) == pytest.approx(1.959964, abs=1e-6)

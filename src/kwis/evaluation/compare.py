@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.evaluation.intervals import Intervals, critical_value, error_between, influence_between
+from kwis.estimators.joint import Contrast, Joint
+from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured
 from kwis.result.records import LOGGING_POLICY, Change, Place, Ranking, Row
-from kwis.typing import Floats
 
 Picks = Mapping[tuple[str, str], str]
 """From target and reward to the name of the recommended estimator."""
@@ -45,22 +45,22 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
     """Differences of the pairs, with simultaneous intervals over all of them."""
     if not pairs:
         return []
-    influences = [influence_between(a, b) for a, b in pairs]
-    known = [influence for influence in influences if influence is not None]
-    critical = (
-        critical_value(known, pairs[0][0].sample.group, intervals.level, intervals.seed) if known else 0.0
-    )
+    differences = [a.minus(b) for a, b in pairs]
+    known = [one.influence for one in differences if one.influence is not None]
+    critical = 0.0
+    if known:
+        critical = Joint.of(known, differences[0].group).critical_value(intervals.level, intervals.seed)
     return [
-        change(a, b, picks, intervals, influence, critical)
-        for (a, b), influence in zip(pairs, influences, strict=True)
+        change(a, b, difference, picks, intervals, critical)
+        for (a, b), difference in zip(pairs, differences, strict=True)
     ]
 
 
 def change(
-    a: Measured, b: Measured, picks: Picks, intervals: Intervals, influence: Floats | None, critical: float
+    a: Measured, b: Measured, difference: Contrast, picks: Picks, intervals: Intervals, critical: float
 ) -> Change:
     """Value of ``a`` minus value of ``b``."""
-    interval = intervals.between(a, b)
+    interval = intervals.of(difference)
     names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
     return Change(
         target=a.target,
@@ -68,9 +68,11 @@ def change(
         reward=a.reward,
         estimator=" and ".join(names),
         interval=interval,
-        simultaneous=interval if influence is None else intervals.jointly(a, b, interval, critical),
-        std_error=error_between(a, b),
-        p_value=intervals.p_value_between(a, b, interval),
+        simultaneous=interval
+        if difference.influence is None
+        else intervals.jointly(difference, interval, critical),
+        std_error=difference.std_error,
+        p_value=intervals.p_value(difference, interval),
         recommended=all(_recommended(one, picks) for one in (a, b)),
         lower_is_better=a.reward in intervals.presentation.lower_is_better,
     )

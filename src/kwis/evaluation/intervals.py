@@ -10,24 +10,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
 from kwis.errors import InputError, UnsupportedError
-from kwis.estimators import traits
-from kwis.estimators.difference import Difference, PairedSample, difference_of
-from kwis.estimators.protocol import KernelEstimator
-from kwis.evaluation.measure import Measured, finite, p_value
+from kwis.estimators.joint import Contrast
+from kwis.evaluation.measure import Measured
 from kwis.intervals import Bootstrap, InfluenceInterval, IntervalMethod, StudentInterval
-from kwis.intervals.method import InfluenceMethod, ResamplingMethod, TestMethod, description
+from kwis.intervals import method as methods
 from kwis.intervals.square_and_add import square_and_add
-from kwis.intervals.student import model_error
 from kwis.result.presentation import Presentation
-from kwis.results import Estimate, Interval
-from kwis.sample import WeightedSample
-from kwis.stats.influence import draw_sums, standard_error
-from kwis.typing import Floats, Ints
+from kwis.results import Interval
 
 _DEFAULT, _WITHOUT_INFLUENCE, _LAST = StudentInterval(), Bootstrap(), InfluenceInterval()
 _ROUNDING = 1e-12
@@ -61,15 +54,11 @@ class Intervals:
     @property
     def replicates(self) -> int:
         """Number of the resamples that estimates have in common."""
-        return self._used.replicates if isinstance(self._used, ResamplingMethod) else 0
+        return methods.common_resamples(self._used)
 
     def resampled(self, one: Measured) -> bool:
         """Whether this estimate is to be resampled together with the others."""
-        return (
-            one.estimate.influence is not None
-            and isinstance(self._used, ResamplingMethod)
-            and self._used.shares_resamples
-        )
+        return one.estimate.influence is not None and self.replicates > 0
 
     def describe(self, one: Measured) -> str:
         """The interval method of an estimate, in words."""
@@ -77,50 +66,52 @@ class Intervals:
             return self._instead[one.estimate.name]
         return _described(self._used, with_model=one.refitted is not None)
 
-    def of(self, one: Measured) -> Interval:
-        """Interval of one estimate."""
-        return _bounded(
-            self._interval(
-                self._estimator(one), one.sample, one.estimate, one.resampled, propensity_error(one)
-            )
-        )
+    def of(self, contrast: Contrast) -> Interval:
+        """Interval of an estimate, or of a difference."""
+        found = self._interval(contrast)
+        if contrast.sides is None:
+            return _bounded(found)
+        if self._looks_at_both(contrast):
+            low, high = self._from_both(contrast)
+            found = replace(found, low=min(found.low, low), high=max(found.high, high))
+        most = contrast.most
+        low, value, high = (min(max(end, -most), most) for end in (found.low, found.value, found.high))
+        largest = max(abs(side.value) for side in contrast.sides)
+        return _bounded(_without_rounding(replace(found, low=low, value=value, high=high), largest))
 
-    def p_value_between(self, a: Measured, b: Measured, interval: Interval) -> float:
+    def p_value(self, difference: Contrast, interval: Interval) -> float:
         """Two-sided p-value of no difference, by the method of its interval if that has p-values and else by
         a normal error.
         """
         if interval.width == 0.0:
             return float(interval.value == 0.0)
-        method = self._with_model_error(propensity_error(a, b))
-        if isinstance(method, TestMethod) and influence_between(a, b) is not None:
-            pair, estimator = (
-                PairedSample(a.sample, b.sample),
-                Difference(self._estimator(a), self._estimator(b)),
-            )
-            alone = method.p_value_of(difference_of(a.estimate, b.estimate, estimator.name), estimator, pair)
-            return max(alone, self._p_value_from_both(a, b)) if self.few_rows else alone
-        return p_value(interval.value, error_between(a, b))
+        if not methods.has_p_values(self._used) or difference.influence is None:
+            return _normal_p_value(interval.value, difference.std_error)
+        alone = methods.p_value_of(self._used, difference)
+        return max(alone, self._p_value_from_both(difference)) if self.few_rows else alone
 
-    def _p_value_from_both(self, a: Measured, b: Measured) -> float:
+    def _looks_at_both(self, difference: Contrast) -> bool:
+        return self.few_rows and methods.has_p_values(self._used) and difference.influence is not None
+
+    def _p_value_from_both(self, difference: Contrast) -> float:
         """Chance outside the longest interval from those of both values that leaves 0 out; on the right side
         of this level.
         """
         low, high = 1 - _HIGHEST_LEVEL, 1.0
         trial = 1 - self.level
         for _ in range(_P_VALUE_STEPS):
-            ends = replace(self, level=1 - trial)._from_both(a, b)
+            ends = replace(self, level=1 - trial)._from_both(difference)
             low, high = (trial, high) if ends[0] <= 0 <= ends[1] else (low, trial)
             trial = math.sqrt(low * high)
         return trial
 
-    def _from_both(self, a: Measured, b: Measured) -> tuple[float, float]:
-        """Ends of the difference from the intervals of both values."""
-        return square_and_add(self.of(a), self.of(b), _correlation(a, b))
+    def _from_both(self, difference: Contrast) -> tuple[float, float]:
+        """Ends of a difference from the intervals of both values."""
+        assert difference.sides is not None
+        first, second = difference.sides
+        return square_and_add(self.of(first), self.of(second), difference.correlation)
 
-    def _with_model_error(self, added: float) -> IntervalMethod:
-        return self._used.with_model_error(added) if isinstance(self._used, InfluenceMethod) else self._used
-
-    def jointly(self, a: Measured, b: Measured, interval: Interval, critical: float) -> Interval:
+    def jointly(self, difference: Contrast, interval: Interval, critical: float) -> Interval:
         """The interval of a difference, long enough to hold together with the others of its family.
 
         The same method at a higher level, the one at which a normal interval reaches ``critical`` standard
@@ -130,69 +121,35 @@ class Intervals:
         if interval.distribution is not None:
             return widened(interval, critical)
         level = max(self.level, math.erf(critical / math.sqrt(2)))
-        found = (
-            interval if level == self.level else replace(self, level=min(level, _HIGHEST_LEVEL)).between(a, b)
-        )
-        return replace(found, level=self.level, method=f"{interval.method}, simultaneous")
+        longer = interval
+        if level != self.level:
+            longer = replace(self, level=min(level, _HIGHEST_LEVEL)).of(difference)
+        return replace(longer, level=self.level, method=f"{interval.method}, simultaneous")
 
-    def between(self, a: Measured, b: Measured) -> Interval:
-        """Interval of the value of ``a`` minus that of ``b``, paired."""
-        both = a.resampled is not None and b.resampled is not None
-        drawn = (
-            a.resampled - b.resampled
-            if both and a.resampled is not None and b.resampled is not None
-            else None
-        )
-        pair, estimator = PairedSample(a.sample, b.sample), Difference(self._estimator(a), self._estimator(b))
-        apart = difference_of(a.estimate, b.estimate, estimator.name)
-        found = self._interval(estimator, pair, apart, drawn, propensity_error(a, b))
-        if self.few_rows and isinstance(self._used, TestMethod) and apart.influence is not None:
-            low, high = self._from_both(a, b)
-            found = replace(found, low=min(found.low, low), high=max(found.high, high))
-        return _bounded(
-            _without_rounding(_within_reach(found, a, b), max(abs(a.estimate.value), abs(b.estimate.value)))
-        )
-
-    def _estimator(self, one: Measured) -> Any:
-        return (
-            one.asked if isinstance(self._used, ResamplingMethod) and self._used.reselect else one.estimator
-        )
-
-    def _interval(
-        self, estimator: Any, sample: Any, estimate: Estimate, drawn: Floats | None, added: float
-    ) -> Interval:
-        method = self._with_model_error(added)
-        if added and (estimate.influence is None or not isinstance(method, InfluenceMethod)):
+    def _interval(self, contrast: Contrast) -> Interval:
+        method, name = self._used, contrast.estimate.name
+        adds = methods.adds_model_error(method)
+        if contrast.model_error and (contrast.influence is None or not adds):
             used = "Bootstrap" if self.method is None else type(self.method).__name__
             self._note(
                 f"{used} takes estimated or repaired propensities for right ones; the default adds the error "
                 f"of their model"
             )
-        if estimate.influence is not None and drawn is not None and isinstance(method, ResamplingMethod):
-            kept = finite(drawn)
-            self._note_missing(drawn.size - kept.size, drawn.size, estimate.name)
-            if kept.size:
-                fixed = (
-                    "fixed"
-                    if isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
-                    else None
-                )
-                return replace(method.interval_from(kept, estimate, sample, self.level), bandwidth=fixed)
-        elif estimate.influence is not None and isinstance(method, InfluenceMethod):
-            return method.interval_of(estimate, estimator, sample, self.level)
-        elif not isinstance(method, InfluenceMethod):
+        missing = 0 if contrast.resampled is None else int(np.isnan(contrast.resampled).sum())
+        size = 0 if contrast.resampled is None else contrast.resampled.size
+        self._note_missing(missing, size, name)
+        if not size or 2 * missing < size:
             try:
-                return method.interval(estimator, sample, self.level, self.seed)
+                return methods.of(method, contrast, self.level, self.seed)
             except UnsupportedError as refusal:
-                self._note(
-                    f"{type(method).__name__} does not apply to {estimate.name}, which has an influence "
-                    f"interval: {refusal}"
-                )
-        if estimate.influence is None:
-            self._instead[estimate.name] = description(_WITHOUT_INFLUENCE)
-            return _WITHOUT_INFLUENCE.interval(estimator, sample, self.level, self.seed)
-        self._instead[estimate.name] = _described(_LAST, with_model=added > 0)
-        return _LAST.with_model_error(added).interval_of(estimate, estimator, sample, self.level)
+                if not adds:
+                    self._note(
+                        f"{type(method).__name__} does not apply to {name}, which has an influence "
+                        f"interval: {refusal}"
+                    )
+        last: IntervalMethod = _WITHOUT_INFLUENCE if contrast.influence is None else _LAST
+        self._instead[name] = _described(last, with_model=contrast.model_error > 0)
+        return methods.of(last, contrast, self.level, self.seed)
 
     def _note_missing(self, missing: int, size: int, name: str) -> None:
         if 2 * missing > size:
@@ -212,19 +169,8 @@ class Intervals:
 
 
 def _described(method: IntervalMethod, *, with_model: bool) -> str:
-    added = with_model and isinstance(method, InfluenceMethod)
-    return description(method) + (", with the error of the propensity model" if added else "")
-
-
-def _within_reach(interval: Interval, a: Measured, b: Measured) -> Interval:
-    """Two weighted means of the same rewards are no further apart than the largest reward and the
-    smallest.
-    """
-    if not all(isinstance(one.sample, WeightedSample) and traits.normalised(one.estimator) for one in (a, b)):
-        return interval
-    reach = float(np.ptp(a.sample.reward))
-    low, value, high = (min(max(end, -reach), reach) for end in (interval.low, interval.value, interval.high))
-    return replace(interval, low=low, value=value, high=high)
+    added = with_model and methods.adds_model_error(method)
+    return methods.description(method) + (", with the error of the propensity model" if added else "")
 
 
 def _without_rounding(interval: Interval, largest: float) -> Interval:
@@ -233,84 +179,13 @@ def _without_rounding(interval: Interval, largest: float) -> Interval:
     return replace(interval, low=0.0, value=0.0, high=0.0) if nothing else interval
 
 
-def propensity_error(a: Measured, b: Measured | None = None) -> float:
-    """Standard error that a model of the propensities adds to an estimate, or to a difference of two."""
-    values = [one.refitted for one in (a, b) if one is not None and one.refitted is not None]
-    if not values:
-        return 0.0
-    apart = values[0] - values[1] if len(values) == 2 else values[0]
-    return float(model_error(apart[:, None])[0])
-
-
-def influence_between(a: Measured, b: Measured) -> Floats | None:
-    """Influence of each row on a difference."""
-    if a.estimate.influence is None or b.estimate.influence is None:
-        return None
-    return a.estimate.influence - b.estimate.influence
-
-
-def error_between(a: Measured, b: Measured) -> float:
-    """Standard error of a difference from the influence values and the model of the propensities; ``nan``
-    without the former.
-    """
-    influence = influence_between(a, b)
-    return (
-        math.nan
-        if influence is None
-        else math.hypot(standard_error(influence, a.sample.group), propensity_error(a, b))
-    )
-
-
-def _correlation(a: Measured, b: Measured) -> float:
-    """Of two estimates, from their standard errors and that of their difference; 0 where one has no error."""
-    apart = error_between(a, b)
-    first, second = (error_of(one) for one in (a, b))
-    if not (math.isfinite(apart) and first * second > 0):
-        return 0.0
-    return min(max((first / second + second / first - apart / first * (apart / second)) / 2, -1.0), 1.0)
-
-
-def error_of(one: Measured) -> float:
-    """Standard error of an estimate from its influence and the model of the propensities; 0 without the
-    former.
-    """
-    influence = one.estimate.influence
-    return (
-        0.0
-        if influence is None
-        else math.hypot(standard_error(influence, one.sample.group), propensity_error(one))
-    )
-
-
-def critical_value(influences: list[Floats], group: Ints | None, level: float, seed: int) -> float:
-    """How many standard errors keep all differences at once within reach: a quantile of the largest of
-    correlated normal errors.
-
-    Their correlations are those of the influence values; simulated, so that nothing is lost to a bound such
-    as Bonferroni's.
-    """
-    alone = NormalDist().inv_cdf((1 + level) / 2)
-    sums = np.stack([draw_sums(influence, group) for influence in influences], axis=1)
-    largest = np.abs(sums).max(axis=0)
-    sums = sums[:, largest > 0] / largest[largest > 0]
-    if sums.shape[1] < 2:
-        return alone
-    covariance = sums.T @ sums
-    spread = np.sqrt(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    draws = np.random.default_rng(seed).standard_normal((_DRAWS, root.shape[1])) @ root.T
-    return max(alone, float(np.quantile(np.abs(draws).max(axis=1), level)))
-
-
-_DRAWS = 40_000
-
-
-def independent_critical_value(count: int, level: float) -> float:
-    """The same for so many independent errors, and at least that for correlated ones (Šidák 1967): for more
-    than can be simulated.
-    """
-    return NormalDist().inv_cdf((1 + level ** (1 / count)) / 2)
+def _normal_p_value(value: float, std_error: float) -> float:
+    """Two-sided p-value of 0 under a normal error; ``nan`` without a standard error."""
+    if math.isnan(std_error):
+        return math.nan
+    if std_error == 0:
+        return 1.0 if value == 0 else 0.0
+    return math.erfc(abs(value) / std_error / math.sqrt(2))
 
 
 def widened(interval: Interval, critical: float) -> Interval:
@@ -333,7 +208,7 @@ def widened(interval: Interval, critical: float) -> Interval:
 
 
 def _bounded(interval: Interval) -> Interval:
-    """The interval, unless its ends are beyond all numbers."""
+    """Raise InputError if an end is not finite."""
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         found = f"{interval.low:g} to {interval.high:g} around {interval.value:g}"
         raise InputError(

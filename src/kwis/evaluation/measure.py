@@ -4,7 +4,6 @@ compared.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.errors import UnsupportedError
 from kwis.estimators import traits
+from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import CrossValidated, KernelEstimator, Smoother
 from kwis.estimators.resampling import resamples
 from kwis.estimators.together import Job, estimates_together, resamples_together
@@ -89,6 +89,22 @@ class Measured:
     reweighted: Reweighted | None = None
     given: float | None = None
     refitted: Floats | None = None
+
+    @property
+    def contrast(self) -> Contrast:
+        """The estimate by itself, as intervals see it."""
+        return Contrast(
+            estimator=self.estimator,
+            asked=self.asked,
+            sample=self.sample,
+            estimate=self.estimate,
+            resampled=self.resampled,
+            refitted=self.refitted,
+        )
+
+    def minus(self, other: Measured) -> Contrast:
+        """The difference to another, paired."""
+        return self.contrast.minus(other.contrast)
 
 
 def logging_policy(
@@ -266,18 +282,3 @@ def batches(measured: Sequence[Measured], wanted: Callable[[Measured], bool]) ->
             family = traits.family(one.estimator)
             found.setdefault(index if family is None else (one.target, family), []).append(index)
     return list(found.values())
-
-
-def finite(resampled: Floats) -> Floats:
-    """Resamples that have an estimate; none at all where over half of them have not."""
-    kept = resampled[~np.isnan(resampled)]
-    return kept if 2 * kept.size > resampled.size else kept[:0]
-
-
-def p_value(value: float, std_error: float) -> float:
-    """Two-sided p-value of 0 under a normal error; ``nan`` without a standard error."""
-    if math.isnan(std_error):
-        return math.nan
-    if std_error == 0:
-        return 1.0 if value == 0 else 0.0
-    return math.erfc(abs(value) / std_error / math.sqrt(2))

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kwis.evaluation.intervals import error_between, error_of
 from kwis.evaluation.measure import Measured
 from kwis.result.records import LOGGING_POLICY, Change
 from kwis.results import Interval
@@ -38,10 +37,16 @@ def relative(change: Change, a: Measured, b: Measured) -> Interval | None:
     """The relative difference of ``a`` to ``b``; None where ``b`` is not told apart from 0, or has no
     influence.
     """
-    claim, apart = change.claim, error_between(a, b)
+    claim, difference = change.claim, a.minus(b)
+    apart = difference.std_error
     if math.isnan(apart):
         return None
-    both = Pair(a=a.estimate.value, b=b.estimate.value, var_a=error_of(a) ** 2, var_b=error_of(b) ** 2)
+    both = Pair(
+        a=a.estimate.value,
+        b=b.estimate.value,
+        var_a=a.contrast.std_error**2,
+        var_b=b.contrast.std_error**2,
+    )
     reach = (claim.value - claim.low, claim.high - claim.value)
     ends = fieller(both, apart**2, *((arm / apart if apart > 0 else 0.0) for arm in reach))
     if ends is None:

@@ -36,7 +36,7 @@ def _row(one: Measured, verdict: Verdict, recommended: bool, intervals: Interval
         target=one.target,
         reward=one.reward,
         estimate=one.estimate,
-        interval=intervals.of(one),
+        interval=intervals.of(one.contrast),
         verdict=verdict,
         recommended=recommended,
     )
@@ -64,7 +64,7 @@ def recommendations_of(
             sentence = _disagreement(
                 change_of[first],
                 change_of[second],
-                intervals.between(side_of[first], side_of[second]),
+                intervals.of(side_of[first].minus(side_of[second])),
                 intervals.presentation.per,
             )
         found.append(

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis.checks import PropensityReport, combine, verdict, weight_diagnostics
+from kwis.estimators.joint import Contrast, Joint, independent_critical_value
 from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change
-from kwis.evaluation.intervals import Intervals, critical_value, independent_critical_value, influence_between
+from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, resample
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.split import Split
@@ -78,10 +79,14 @@ class _Part:
             rows=rows, targets=tuple(drawn[count:]), logging={one.reward: one for one in drawn[:count]}
         )
 
+    def difference(self, one: Measured) -> Contrast:
+        """Of a target to the logging policy in this segment."""
+        return one.minus(self.logging[one.reward])
+
     def influence(self, one: Measured, n: int) -> Floats:
         """Influence of all rows of the log on a difference in this segment: none outside."""
         full = np.zeros(n)
-        inside = influence_between(one, self.logging[one.reward])
+        inside = self.difference(one).influence
         if inside is not None:
             full[self.rows] = inside
         return full
@@ -139,9 +144,9 @@ def _critical(parts: Sequence[_Part], one: Measured, intervals: Intervals) -> fl
     if len(same) > _MOST_SIMULATED:
         return independent_critical_value(len(same), intervals.level)
     influences = [part.influence(other, one.sample.n) for part, other in same]
-    return (
-        critical_value(influences, one.sample.group, intervals.level, intervals.seed) if influences else 0.0
-    )
+    if not influences:
+        return 0.0
+    return Joint.of(influences, one.sample.group).critical_value(intervals.level, intervals.seed)
 
 
 def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
@@ -156,7 +161,7 @@ def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
         )
         weights = weight_diagnostics(one.sample, bounded=one.target in known.bounded)
         level = Verdict(level="trust") if own else combine(verdict(weights), *others)
-        interval = intervals.of(one)
+        interval = intervals.of(one.contrast)
         row = Row(
             target=one.target,
             reward=one.reward,
@@ -172,9 +177,7 @@ def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
 def _changes(part: _Part, critical: Mapping[tuple[str, str], float], intervals: Intervals) -> list[Change]:
     found = []
     for one in part.targets:
-        baseline = part.logging[one.reward]
-        made = change(
-            one, baseline, {}, intervals, influence_between(one, baseline), critical[one.target, one.reward]
-        )
+        baseline, reach = part.logging[one.reward], critical[one.target, one.reward]
+        made = change(one, baseline, part.difference(one), {}, intervals, reach)
         found.append(replace(made, recommended=True))
     return found

@@ -74,7 +74,7 @@ class Statistic:
         if self.is_mean:
             return named
         names = [named] if isinstance(named, str) or named is None else list(named)
-        if any(name not in (None, "wis", "snips", "snipw") for name in names):
+        if any(name not in (None, WIS.name, *WIS.aliases) for name in names):
             raise UnsupportedError(
                 f"`estimators` must be left out, or wis, for {self.kind}, which is that of the distribution "
                 f"under the weights of WIS; got {named!r}"

@@ -29,6 +29,15 @@ class EmpiricalBernstein:
     bound
         What is known beforehand of ``w r``: a number b says ``-b <= w r <= b``, a pair (low, high) says
         ``low <= w r <= high``. With rewards in [0, 1] and propensities of at least p, ``(0, 1 / p)`` holds.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.EmpiricalBernstein(bound=(0, 2)).interval(kwis.VIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
     bound: Any = None

@@ -11,6 +11,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, KwisWarning, UnsupportedError
+from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import Estimator, KernelEstimator, S
 from kwis.estimators.resampling import resamples, resamples_by_taking
 from kwis.intervals import endpoints
@@ -42,6 +43,15 @@ class Bootstrap:
         Draw runs of so many consecutive rows (the moving-block bootstrap, the log taken as a circle), for
         logs in the order of time whose neighbouring rows depend on each other; ``"auto"`` for the cube root
         of the number of rows. None: single rows, or groups.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.Bootstrap(replicates=50).interval(kwis.WIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
     replicates: int = 1000
@@ -88,9 +98,10 @@ class Bootstrap:
         return f"{runs}bootstrap ({self.method}, {self.replicates:,} resamples)"
 
     @property
-    def shares_resamples(self) -> bool:
-        """Whether values on resamples are all it needs, so that estimates can have them in common."""
-        return self.method != "studentised" and not self.reselect and self.block is None
+    def common_resamples(self) -> int:
+        """How many resamples estimates should have in common: 0 if it needs more than values on them."""
+        alone = self.method == "studentised" or self.reselect or self.block is not None
+        return 0 if alone else self.replicates
 
     def _block_of(self, sample: Any) -> int:
         """Length of the runs."""
@@ -105,21 +116,26 @@ class Bootstrap:
             raise InputError(f"`block` must be below the number of rows, got {length} for {sample.n}")
         return length
 
-    def interval_from(self, values: Floats, estimate: Estimate, sample: Any, level: float) -> Interval:
-        """Interval of an estimate with influence values from its values on resamples, as many as have one."""
-        assert estimate.influence is not None
+    def of(self, contrast: Contrast, level: float, rng: Seed = 0) -> Interval:
+        """The same for an estimate or a difference that was made before, by its resamples if it has some."""
+        if contrast.resampled is None or contrast.influence is None:
+            return self.interval(
+                contrast.asked if self.reselect else contrast.estimator, contrast.sample, level, rng
+            )
+        values = contrast.resampled[~np.isnan(contrast.resampled)]
         if self.method == "percentile":
             low, high = endpoints.percentile(values, level)
         else:
-            acceleration = endpoints.acceleration_of(draw_sums(estimate.influence, sample.group))
-            low, high = endpoints.bca(values, estimate.value, acceleration, level)
+            acceleration = endpoints.acceleration_of(draw_sums(contrast.influence, contrast.group))
+            low, high = endpoints.bca(values, contrast.value, acceleration, level)
         return Interval(
             low=low,
             high=high,
             level=level,
-            value=estimate.value,
+            value=contrast.value,
             method=f"bootstrap-{self.method}",
             distribution=values,
+            bandwidth="fixed" if contrast.has_bandwidth else None,
         )
 
     def _replicate(

@@ -28,6 +28,15 @@ class ClopperPearson:
     bound
         What ``w r`` cannot exceed, known beforehand: with rewards in [0, 1] and propensities of at least p,
         ``1 / p``.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.ClopperPearson(bound=2.0).interval(kwis.VIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
     bound: float

@@ -43,6 +43,14 @@ def reward_distribution(sample: WeightedSample, level: float = 0.95, rng: Seed =
 
     The band is as many standard errors wide as the largest of the correlated errors at all points is with
     probability ``level``, by simulation from their influence.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> type(kwis.reward_distribution(sample)).__name__
+    'RewardDistribution'
     """
     level, generator = check.level(level), check.generator(rng)
     check.two_draws(sample.n, sample.group)

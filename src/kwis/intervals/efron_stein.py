@@ -48,6 +48,12 @@ def efron_stein_bound(
     -------
     Interval
         Its high end is that of ``bounds``: nothing is said about it.
+
+    Examples
+    --------
+    >>> even = [[0.5, 0.5]] * 100
+    >>> kwis.efron_stein_bound(even, even, [0, 1] * 50, [1.0] * 100).high
+    1.0
     """
     level, generator = check.level(level), check.generator(rng)
     check.reward_range(bounds)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Self
+from typing import ClassVar
 
 from kwis import _validation as check
 from kwis.errors import UnsupportedError
-from kwis.estimators.protocol import Estimator, KernelEstimator, S
-from kwis.results import Estimate, Interval
-from kwis.stats.influence import standard_error
+from kwis.estimators.joint import Contrast
+from kwis.estimators.protocol import Estimator, S
+from kwis.results import Interval
 from kwis.typing import Seed
 
 
@@ -25,8 +25,18 @@ class InfluenceInterval:
     ----------
     model_error
         Standard error that a model fitted elsewhere (of the propensities) adds to the estimate.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.InfluenceInterval().interval(kwis.WIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
+    adds_model_error: ClassVar[bool] = True
     model_error: float = 0.0
 
     def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
@@ -34,39 +44,36 @@ class InfluenceInterval:
         level = check.level(level)
         check.generator(rng)
         check.two_draws(sample.n, sample.group)
-        estimate = estimator.estimate(sample)
-        if math.isnan(estimate.std_error):
+        contrast = Contrast.of(estimator, sample)
+        std_error = contrast.estimate.std_error
+        if math.isnan(std_error):
             raise UnsupportedError(
                 f"`estimator` must give a standard error for an influence interval, got none from "
                 f"{estimator.name}"
             )
-        return self._interval(estimate, estimate.std_error, estimator, level)
+        return self._interval(contrast, std_error, level)
 
-    def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval:
-        """The same for an estimate that was made before, by the influence of its rows."""
-        if estimate.influence is None:
+    def of(self, contrast: Contrast, level: float, _rng: Seed = 0) -> Interval:
+        """The same for an estimate or a difference that was made before, with the error of its model."""
+        if contrast.influence is None:
             raise UnsupportedError(
-                f"`estimator` must give influence for an influence interval, got none from {estimator.name}"
+                f"`estimator` must give influence for an influence interval, got none from "
+                f"{contrast.estimator.name}"
             )
-        return self._interval(estimate, standard_error(estimate.influence, sample.group), estimator, level)
+        return self._interval(contrast, contrast.std_error, level)
 
     @property
     def description(self) -> str:
         """The method in words."""
         return "influence function"
 
-    def with_model_error(self, added: float) -> Self:
-        """The same for an estimate with further error from a model."""
-        return replace(self, model_error=math.hypot(self.model_error, added))
-
-    def _interval(self, estimate: Estimate, std_error: float, estimator: Any, level: float) -> Interval:
+    def _interval(self, contrast: Contrast, std_error: float, level: float) -> Interval:
         reach = NormalDist().inv_cdf((1 + level) / 2) * math.hypot(std_error, self.model_error)
-        has_bandwidth = isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
         return Interval(
-            low=estimate.value - reach,
-            high=estimate.value + reach,
+            low=contrast.value - reach,
+            high=contrast.value + reach,
             level=level,
-            value=estimate.value,
+            value=contrast.value,
             method="influence",
-            bandwidth="fixed" if has_bandwidth else None,
+            bandwidth="fixed" if contrast.has_bandwidth else None,
         )

@@ -35,6 +35,15 @@ class LogarithmicSmoothing:
     ----------
     bounds
         Range of the rewards, known beforehand.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
     bounds: Any = (0.0, 1.0)

@@ -1,69 +1,57 @@
-"""What an interval method is, to everything that uses one."""
+"""What an interval method is, to everything that uses one, and what is assumed of one that says nothing more.
+
+A method needs ``interval(estimator, sample, level, rng)``. Every function here reads one optional member of
+the same name:
+
+- ``of(contrast, level, rng)``: the interval of an estimate, or of a difference, that was made before. It
+  refuses a contrast that it does not apply to with :class:`kwis.errors.UnsupportedError`;
+- ``p_value_of(contrast)``: the p-value of 0, which agrees with the intervals;
+- ``adds_model_error``: whether ``of`` adds the error of a model of the propensities to its own;
+- ``common_resamples``: how many resamples ``of`` wants estimates to have in common;
+- ``description``: the method in words.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol
 
+from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import Estimator, S
-from kwis.results import Estimate, Interval
-from kwis.typing import Floats, Seed
+from kwis.results import Interval
+from kwis.typing import Seed
 
 
 class IntervalMethod(Protocol):
-    """A confidence interval for what an estimator estimates.
-
-    ``interval`` is all that an evaluation needs. The protocols below are optional: they make use of what was
-    estimated already, or know more. A method may have a ``description`` in words; without one, its class
-    stands for it.
-    """
+    """A confidence interval for what an estimator estimates."""
 
     def interval(
         self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0
     ) -> Interval: ...
 
 
-@runtime_checkable
-class InfluenceMethod(Protocol):
-    """Makes its interval from an estimate and the influence of its rows, and adds the error of a
-    model to it.
-    """
-
-    def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval: ...
-
-    def with_model_error(self, added: float) -> Self: ...
+def of(method: IntervalMethod, contrast: Contrast, level: float, rng: Seed) -> Interval:
+    own = getattr(method, "of", None)
+    if own is None:
+        return method.interval(contrast.estimator, contrast.sample, level, rng)
+    found: Interval = own(contrast, level, rng)
+    return found
 
 
-@runtime_checkable
-class TestMethod(Protocol):
-    """Has p-values of its own, which agree with its intervals."""
-
-    def p_value_of(self, estimate: Estimate, estimator: Any, sample: Any) -> float: ...
+def has_p_values(method: IntervalMethod) -> bool:
+    return hasattr(method, "p_value_of")
 
 
-@runtime_checkable
-class ResamplingMethod(Protocol):
-    """Makes its interval from resamples, which estimates may have in common.
+def p_value_of(method: IntervalMethod, contrast: Contrast) -> float:
+    return float(method.p_value_of(contrast))  # type: ignore[attr-defined]
 
-    Attributes
-    ----------
-    shares_resamples
-        Whether values on common resamples are all it needs.
-    reselect
-        Whether bandwidths are selected anew on every resample.
-    """
 
-    @property
-    def replicates(self) -> int: ...
+def adds_model_error(method: IntervalMethod) -> bool:
+    return bool(getattr(method, "adds_model_error", False))
 
-    @property
-    def shares_resamples(self) -> bool: ...
 
-    @property
-    def reselect(self) -> bool: ...
-
-    def interval_from(self, values: Floats, estimate: Estimate, sample: Any, level: float) -> Interval: ...
+def common_resamples(method: IntervalMethod) -> int:
+    return int(getattr(method, "common_resamples", 0))
 
 
 def description(method: IntervalMethod) -> str:
-    """The method in words."""
     return str(getattr(method, "description", type(method).__name__))

@@ -30,6 +30,15 @@ def difference(
     method
         Any interval method, ``Bootstrap()`` if not given. A bandwidth to be selected is selected on each
         sample by itself.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> same = kwis.difference(kwis.WIS(), sample, sample, kwis.InfluenceInterval())
+    >>> same.low, same.high
+    (0.0, 0.0)
     """
     pair = PairedSample(sample_a, sample_b)
     return (Bootstrap() if method is None else method).interval(

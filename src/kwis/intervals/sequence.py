@@ -39,6 +39,15 @@ class BettingSequence:
         What no weight can exceed, known beforehand: the inverse of the smallest propensity. With it the
         interval also bets on gains and losses that are smaller than claimed, which makes it much narrower
         where rewards are rare, or nearly always the same.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.BettingSequence().interval(kwis.VIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
     bounds: Any = (0.0, 1.0)
@@ -49,10 +58,11 @@ class BettingSequence:
         if self.largest_weight is not None:
             object.__setattr__(self, "largest_weight", check.positive(self.largest_weight, "largest_weight"))
 
-    def start(self) -> SequenceState:
-        """The sequence before the first row."""
+    def start(self, *, difference: bool = False) -> SequenceState:
+        """The sequence before the first row: of the value, or of its difference to the logging policy's."""
         low, high = (float(end) for end in self.bounds)
-        return SequenceState.of(np.empty(0), np.empty(0), low, high, self.largest_weight)
+        nothing = np.empty(0)
+        return SequenceState.of(nothing, nothing, low, high, self.largest_weight, difference=difference)
 
     def interval(self, estimator: Estimator[S], sample: S, level: float = 0.95, rng: Seed = 0) -> Interval:
         """Interval after the rows of the sample, around the value of VIS; ``rng`` is not used."""
@@ -71,12 +81,16 @@ class BettingSequence:
 class SequenceState:
     """A confidence sequence after some rows: small, can be stored, continued and added to another.
 
-    ``gains`` and ``losses`` are bets on more than claimed, ``few_gains`` and ``few_losses`` on less.
+    ``gains`` and ``losses`` are bets on more than claimed, ``few_gains`` and ``few_losses`` on less. With
+    ``difference`` they are about the difference d of the target to the logging policy: with s the share of
+    the range that a reward makes up, gains ``w s + (1 - s)`` have mean ``1 + d`` and losses
+    ``w (1 - s) + s`` have mean ``1 - d``, in units of the range.
     """
 
     low: float
     high: float
     largest_weight: float | None
+    difference: bool
     total: float
     gains: Wealth
     losses: Wealth
@@ -85,16 +99,28 @@ class SequenceState:
 
     @classmethod
     def of(
-        cls, weight: Floats, reward: Floats, low: float, high: float, largest: float | None
+        cls,
+        weight: Floats,
+        reward: Floats,
+        low: float,
+        high: float,
+        largest: float | None,
+        *,
+        difference: bool = False,
     ) -> SequenceState:
         """The state after some rows alone."""
-        gains, losses = (weight * (part / (high - low)) for part in (reward - low, high - reward))
-        scales = None if largest is None else falling_scales(largest)
+        share, rest = ((part / (high - low)) for part in (reward - low, high - reward))
+        gains, losses = (weight * share, weight * rest)
+        if difference:
+            gains, losses = gains + rest, losses + share
+        bound = None if largest is None else max(largest, 1.0) if difference else largest
+        scales = None if bound is None else falling_scales(bound)
         return cls(
             low=low,
             high=high,
             largest_weight=largest,
-            total=float(weight @ reward),
+            difference=difference,
+            total=float((weight - 1.0 if difference else weight) @ reward),
             gains=Wealth.of(gains),
             losses=Wealth.of(losses),
             few_gains=None if scales is None else Wealth.of(gains, scales),
@@ -117,19 +143,23 @@ class SequenceState:
                 f"`largest_weight` must hold for every `weight`, got {w[row]} above {self.largest_weight:g} "
                 f"at row {row}"
             )
-        return self + SequenceState.of(w, r, self.low, self.high, self.largest_weight)
+        return self + SequenceState.of(
+            w, r, self.low, self.high, self.largest_weight, difference=self.difference
+        )
 
     def __add__(self, other: SequenceState) -> SequenceState:
         """The sequence after the rows of both, which are different ones."""
-        mine, theirs = ((one.low, one.high, one.largest_weight) for one in (self, other))
+        mine, theirs = ((one.low, one.high, one.largest_weight, one.difference) for one in (self, other))
         if mine != theirs:
             raise InputError(
-                f"`bounds` and `largest_weight` must be the same in both, got {mine} and {theirs}"
+                f"`bounds`, `largest_weight` and `difference` must be the same in both, got {mine} and "
+                f"{theirs}"
             )
         return SequenceState(
             low=self.low,
             high=self.high,
             largest_weight=self.largest_weight,
+            difference=self.difference,
             total=self.total + other.total,
             gains=self.gains + other.gains,
             losses=self.losses + other.losses,
@@ -139,32 +169,45 @@ class SequenceState:
 
     def refutes(self, value: float, level: float = 0.95) -> bool:
         """Whether the interval at this look leaves a value out."""
-        log_chance, share = math.log(2 / (1 - level)), (value - self.low) / (self.high - self.low)
-        return self._against_low(share) > log_chance or self._against_high(1 - share) > log_chance
+        log_chance = math.log(2 / (1 - level))
+        first, last = self._range
+        share, rest = ((part / (self.high - self.low)) for part in (value - first, last - value))
+        return self._against_low(share) > log_chance or self._against_high(rest) > log_chance
 
     def interval(self, level: float = 0.95) -> Interval:
         """Interval at this look; with all others it holds with probability ``level`` at least."""
         log_chance = math.log(2 / (1 - check.level(level)))
-        span = self.high - self.low
+        (first, last), span = self._range, self.high - self.low
         ends = (
-            self.low + span * refuted_below(self._against_low, log_chance),
-            self.high - span * refuted_below(self._against_high, log_chance),
+            first + span * refuted_below(self._against_low, log_chance, self._whole),
+            last - span * refuted_below(self._against_high, log_chance, self._whole),
         )
         value = self.total / self.n if self.n else math.nan
         return Interval(low=min(ends), high=max(ends), level=level, value=value, method=METHOD)
 
+    @property
+    def _whole(self) -> float:
+        """What the means of gains and losses add up to."""
+        return 2.0 if self.difference else 1.0
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Between which numbers the value, or the difference, is."""
+        span = self.high - self.low
+        return (-span, span) if self.difference else (self.low, self.high)
+
     def _against_low(self, share: float) -> float:
         """Capital against a value of ``share`` of the range or less: more gains, or fewer losses."""
-        return _capital(self.gains, self.few_losses, share)
+        return _capital(self.gains, self.few_losses, share, self._whole)
 
     def _against_high(self, rest: float) -> float:
         """Capital against a value that is ``rest`` of the range below its high end, or less."""
-        return _capital(self.losses, self.few_gains, rest)
+        return _capital(self.losses, self.few_gains, rest, self._whole)
 
 
-def _capital(more: Wealth, fewer: Wealth | None, share: float) -> float:
+def _capital(more: Wealth, fewer: Wealth | None, share: float, whole: float) -> float:
     capital = more.log_capital(share)
-    return capital if fewer is None else log_capital(capital, fewer.log_capital(1 - share))
+    return capital if fewer is None else log_capital(capital, fewer.log_capital(whole - share))
 
 
 def _both(first: Wealth | None, second: Wealth | None) -> Wealth | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError, UnsupportedError
 from kwis.estimators import traits
-from kwis.estimators.protocol import Estimator, KernelEstimator, S
-from kwis.results import Estimate, Interval
+from kwis.estimators.joint import Contrast
+from kwis.estimators.protocol import Estimator, S
+from kwis.results import Interval
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums, effective_draws
 from kwis.typing import Floats, Ints, Seed
@@ -52,9 +53,19 @@ class StudentInterval:
         the bandwidth may have brought: what the estimate differs from the same with WIS by, beyond chance.
     model_error
         Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see
-        :func:`model_error`.
+        :func:`kwis.estimators.joint.model_error`.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> interval = kwis.StudentInterval().interval(kwis.WIS(), sample, level=0.95)
+    >>> interval.low <= interval.value <= interval.high
+    True
     """
 
+    adds_model_error: ClassVar[bool] = True
     bounds: Any = "sample"
     _: KW_ONLY
     bias_aware: bool = True
@@ -73,28 +84,27 @@ class StudentInterval:
         level = check.level(level)
         check.generator(rng)
         check.two_draws(sample.n, sample.group)
-        return self.interval_of(estimator.estimate(sample), estimator, sample, level)
+        return self.of(Contrast.of(estimator, sample), level)
 
-    def interval_of(self, estimate: Estimate, estimator: Any, sample: Any, level: float) -> Interval:
-        """The same for an estimate that was made before."""
-        error, free = self._error(estimate, estimator, sample)
+    def of(self, contrast: Contrast, level: float, _rng: Seed = 0) -> Interval:
+        """The same for an estimate or a difference that was made before, with the error of its model."""
+        error, free = self._error(contrast)
         low, high = student_ends(
-            np.array([estimate.value]),
+            np.array([contrast.value]),
             error,
             free,
             level,
-            bounds=self._bounds(estimator, sample),
-            bias=self._bias(estimate, estimator, sample),
-            longest_arm=LONGEST_ARM if traits.mostly_within_rewards(estimator) else math.inf,
+            bounds=self._bounds(contrast),
+            bias=self._bias(contrast),
+            longest_arm=LONGEST_ARM if traits.mostly_within_rewards(contrast.estimator) else math.inf,
         )
-        fixed = isinstance(estimator, KernelEstimator) and estimator.selects_bandwidth is not None
         return Interval(
             low=float(low[0]),
             high=float(high[0]),
             level=level,
-            value=estimate.value,
+            value=contrast.value,
             method="student",
-            bandwidth="fixed" if fixed else None,
+            bandwidth="fixed" if contrast.has_bandwidth else None,
         )
 
     @property
@@ -102,23 +112,19 @@ class StudentInterval:
         """The method in words."""
         return "Student's, from the influence function"
 
-    def with_model_error(self, added: float) -> Self:
-        """The same for an estimate with further error from a model."""
-        return replace(self, model_error=math.hypot(self.model_error, added))
-
-    def p_value_of(self, estimate: Estimate, estimator: Any, sample: Any) -> float:
+    def p_value_of(self, contrast: Contrast) -> float:
         """Two-sided p-value of 0: below ``1 - level`` where the interval without bounds, as of differences,
         leaves 0 out.
         """
-        error, free = self._error(estimate, estimator, sample)
-        bias = self._bias(estimate, estimator, sample)
-        return student_p_value(np.array([estimate.value]), error, free, bias)
+        return student_p_value(np.array([contrast.value]), *self._error(contrast), self._bias(contrast))
 
-    def _error(self, estimate: Estimate, estimator: Any, sample: Any) -> tuple[Floats, Floats]:
+    def _error(self, contrast: Contrast) -> tuple[Floats, Floats]:
         """Standard error and degrees of freedom."""
+        estimate, sample = contrast.estimate, contrast.sample
         if estimate.influence is None:
             raise UnsupportedError(
-                f"`estimator` must give influence for a Student interval, got none from {estimator.name}"
+                f"`estimator` must give influence for a Student interval, got none from "
+                f"{contrast.estimator.name}"
             )
         influence = estimate.influence[:, None]
         leverage = (
@@ -133,9 +139,10 @@ class StudentInterval:
         error = leave_one_out_error(
             influence, leverage, sample.group, rounding=_ROUNDING * sample.n * largest
         )
-        return np.hypot(error, self.model_error), free
+        return np.hypot(error, math.hypot(self.model_error, contrast.model_error)), free
 
-    def _bounds(self, estimator: Any, sample: Any) -> tuple[float, float] | None:
+    def _bounds(self, contrast: Contrast) -> tuple[float, float] | None:
+        estimator, sample = contrast.estimator, contrast.sample
         within = traits.normalised(estimator) or traits.mostly_within_rewards(estimator)
         if self.bounds is None or not within or not isinstance(sample, WeightedSample):
             return None
@@ -145,17 +152,17 @@ class StudentInterval:
         check.rewards_within(sample.reward, low, high)
         return low, high
 
-    def _bias(self, estimate: Estimate, estimator: Any, sample: Any) -> Floats | float:
-        other = traits.bias_reference(estimator) if self.bias_aware else None
-        if other is None or estimate.influence is None:
+    def _bias(self, contrast: Contrast) -> Floats | float:
+        other = traits.bias_reference(contrast.estimator) if self.bias_aware else None
+        if other is None or contrast.influence is None:
             return 0.0
-        whole = other.estimate(sample)
-        apart = (estimate.influence - whole.influence)[:, None]
-        difference = np.array([estimate.value - whole.value])
-        if traits.shrinks(estimator):  # as much shrinkage as chance can hide: chance is no excuse for it
-            error = leave_one_out_error(apart, np.full(apart.shape, 1 / apart.shape[0]), sample.group)
+        whole = other.estimate(contrast.sample)
+        apart = (contrast.influence - whole.influence)[:, None]
+        difference = np.array([contrast.value - whole.value])
+        if traits.shrinks(contrast.estimator):  # by as much as chance can hide: chance is no excuse for it
+            error = leave_one_out_error(apart, np.full(apart.shape, 1 / apart.shape[0]), contrast.group)
             return np.hypot(difference, error)
-        return bias_beyond_chance(difference, apart, sample.group)
+        return bias_beyond_chance(difference, apart, contrast.group)
 
 
 def leave_one_out_error(
@@ -198,14 +205,6 @@ def bias_beyond_chance(difference: Floats, influence: Floats, group: Ints | None
     """
     error = leave_one_out_error(influence, np.full(influence.shape, 1 / influence.shape[0]), group)
     return np.sqrt(np.maximum(np.abs(difference) - error, 0.0) * (np.abs(difference) + error))
-
-
-def model_error(values: Floats) -> Floats:
-    """Standard error (T,) that a fitted model adds, from the estimates (K, T) with the model fitted without
-    each of K parts of its data.
-    """
-    count = values.shape[0]
-    return np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=0) * (count - 1) / count)
 
 
 def student_ends(
@@ -256,7 +255,7 @@ def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | floa
     from scipy.special import stdtrit
 
     with np.errstate(over="ignore"):  # a reach beyond all numbers is infinite
-        return stdtrit(freedom, (1 + level) / 2) * std_error * _bias_factor(bias, std_error, level)
+        return stdtrit(freedom, (1 + level) / 2) * _with_bias(std_error, bias, level)
 
 
 def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Floats | float = 0.0) -> float:
@@ -266,7 +265,7 @@ def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Flo
     from scipy.special import stdtr
 
     distance = float(np.abs(value)[0])
-    if std_error[0] == 0 or not np.any(bias):
+    if not np.any(bias):
         return (
             float(2 * stdtr(freedom, -distance / std_error)[0]) if std_error[0] > 0 else float(distance == 0)
         )
@@ -286,13 +285,17 @@ def _moved(share: Floats, shift: Floats) -> Floats:
     )
 
 
-def _bias_factor(bias: Floats | float, std_error: Floats, level: float) -> Floats:
-    """How much longer an interval has to be to hold a normal error of any bias up to ``bias``."""
+def _with_bias(std_error: Floats, bias: Floats | float, level: float) -> Floats:
+    """The standard error that a normal interval would need to hold an error of any bias up to ``bias``; bias
+    alone where there is no error.
+    """
     from scipy.special import chndtrix
 
+    bias = np.broadcast_to(np.asarray(bias, dtype=float), std_error.shape)
     ratio = np.divide(bias, std_error, out=np.zeros_like(std_error), where=std_error > 0)
     plain = math.sqrt(chndtrix(level, 1.0, 0.0))
     far = 20.0  # beyond, one tail alone counts
     one_sided = math.sqrt(chndtrix(2 * level - 1, 1.0, 0.0)) if level > 0.5 else 0.0
-    near = np.sqrt(chndtrix(level, 1.0, np.square(np.minimum(ratio, far))))
-    return np.where(ratio > far, ratio + one_sided, near) / plain
+    near = np.sqrt(chndtrix(level, 1.0, np.square(np.minimum(ratio, far)))) / plain
+    beyond = (ratio > far) | (std_error == 0)
+    return np.where(beyond, (bias + one_sided * np.where(beyond, std_error, 0.0)) / plain, std_error * near)

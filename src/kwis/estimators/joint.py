@@ -1,0 +1,200 @@
+"""Estimates on the same rows, and what chance does to all of them at once.
+
+A :class:`Contrast` is one estimate, or one minus another: its value, the influence of every row on it, and
+its values on common resamples and by refits of a propensity model where there are some. Standard errors,
+intervals and p-values of values and differences see nothing else.
+
+A :class:`Joint` is the Gram matrix of the influence of several contrasts, summed by group where there are
+groups: their standard errors, their correlations, and how far intervals must reach to hold together.
+
+The influence of a difference is taken row by row rather than out of the Gram matrix. Two estimates often
+differ by far less than either varies, and ``G_aa - 2 G_ab + G_bb`` would then be rounding; and a Student
+interval asks for the kurtosis of the influence, which no matrix of second moments has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from kwis.estimators import traits
+from kwis.estimators.difference import Difference, PairedSample, difference_of
+from kwis.estimators.protocol import Estimator, KernelEstimator
+from kwis.results import Estimate
+from kwis.sample import WeightedSample
+from kwis.stats.influence import draw_sums, standard_error
+from kwis.typing import Floats, Ints
+
+_DRAWS = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrast:
+    """One estimate, or one minus another on the same rows, with all that an interval or a test needs of it.
+
+    Attributes
+    ----------
+    estimator
+        With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its
+        bandwidth was selected.
+    resampled
+        ``(B,)`` values on resamples that all contrasts have in common, ``nan`` where there is none; None if
+        not drawn.
+    refitted
+        ``(F,)`` values with each refit of the model that made the propensities; None where they are those of
+        the log.
+    sides
+        The two that a difference was made from.
+    """
+
+    estimator: Estimator[Any]
+    asked: Estimator[Any]
+    sample: WeightedSample | PairedSample
+    estimate: Estimate
+    resampled: Floats | None = None
+    refitted: Floats | None = None
+    sides: tuple[Contrast, Contrast] | None = None
+
+    @classmethod
+    def of(cls, estimator: Estimator[Any], sample: Any) -> Contrast:
+        """What an estimator makes of a sample."""
+        return cls(estimator=estimator, asked=estimator, sample=sample, estimate=estimator.estimate(sample))
+
+    def minus(self, other: Contrast) -> Contrast:
+        """The difference to another estimate of the same rows."""
+        assert isinstance(self.sample, WeightedSample)
+        assert isinstance(other.sample, WeightedSample)
+        estimator = Difference(self.estimator, other.estimator)
+        refits = [side.refitted for side in (self, other) if side.refitted is not None]
+        return Contrast(
+            estimator=estimator,
+            asked=Difference(self.asked, other.asked),
+            sample=PairedSample(self.sample, other.sample),
+            estimate=difference_of(self.estimate, other.estimate, estimator.name),
+            resampled=None
+            if self.resampled is None or other.resampled is None
+            else self.resampled - other.resampled,
+            refitted=refits[0] - refits[1] if len(refits) == 2 else refits[0] if refits else None,
+            sides=(self, other),
+        )
+
+    @property
+    def value(self) -> float:
+        return self.estimate.value
+
+    @property
+    def influence(self) -> Floats | None:
+        """Of each row; None where the estimator gives none."""
+        return self.estimate.influence
+
+    @property
+    def group(self) -> Ints | None:
+        return self.sample.group
+
+    @property
+    def model_error(self) -> float:
+        """Standard error that a model of the propensities adds."""
+        return 0.0 if self.refitted is None else float(model_error(self.refitted[:, None])[0])
+
+    @property
+    def std_error(self) -> float:
+        """From the influence values and the model of the propensities; ``nan`` without the former."""
+        if self.influence is None:
+            return math.nan
+        return math.hypot(standard_error(self.influence, self.group), self.model_error)
+
+    @property
+    def correlation(self) -> float:
+        """Of the two sides, from their standard errors and that of their difference; 0 where one has none."""
+        assert self.sides is not None
+        first, second = (side.std_error for side in self.sides)
+        apart = self.std_error
+        if not (math.isfinite(apart) and first * second > 0):
+            return 0.0
+        return min(max((first / second + second / first - apart / first * (apart / second)) / 2, -1.0), 1.0)
+
+    @property
+    def has_bandwidth(self) -> bool:
+        return isinstance(self.estimator, KernelEstimator) and self.estimator.selects_bandwidth is not None
+
+    @property
+    def most(self) -> float:
+        """Largest difference that two weighted means of the same rewards can have; infinite for others."""
+        if self.sides is None or not all(traits.normalised(side.estimator) for side in self.sides):
+            return math.inf
+        sample = self.sides[0].sample
+        return float(np.ptp(sample.reward)) if isinstance(sample, WeightedSample) else math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Influence of several contrasts on the same rows, as the Gram matrix of its sums over draws.
+
+    Attributes
+    ----------
+    gram
+        ``(T, T)`` for influence divided by its largest value, so that no square overflows.
+    scale
+        ``(T,)`` that largest value; 0 for a contrast that no row moves.
+    rows, draws
+        Number of rows, and of independent draws: rows or groups.
+    """
+
+    gram: Floats
+    scale: Floats
+    rows: int
+    draws: int
+
+    @classmethod
+    def of(cls, influences: Sequence[Floats], group: Ints | None = None) -> Joint:
+        """From the influence ``(n,)`` of each contrast."""
+        sums = np.stack([draw_sums(influence, group) for influence in influences], axis=1)
+        scale = np.abs(sums).max(axis=0)
+        sums = sums / np.where(scale > 0, scale, 1.0)
+        return cls(gram=sums.T @ sums, scale=scale, rows=influences[0].size, draws=sums.shape[0])
+
+    @property
+    def std_errors(self) -> Floats:
+        """``(T,)`` standard errors, without that of a model."""
+        inflated = np.diag(self.gram) * self.draws / (self.draws - 1)
+        return self.scale * np.sqrt(inflated) / self.rows
+
+    def correlations(self) -> Floats:
+        """Of the contrasts that have any error."""
+        some = self.scale > 0
+        gram = self.gram[np.ix_(some, some)]
+        spread = np.sqrt(np.diag(gram))
+        return gram / np.outer(spread, spread)
+
+    def critical_value(self, level: float, seed: int) -> float:
+        """How many standard errors keep all contrasts at once within reach: a quantile of the largest of
+        correlated normal errors, simulated, so that nothing is lost to a bound such as Bonferroni's.
+        """
+        alone = NormalDist().inv_cdf((1 + level) / 2)
+        correlations = self.correlations()
+        if correlations.shape[0] < 2:
+            return alone
+        values, vectors = np.linalg.eigh(correlations)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        draws = np.random.default_rng(seed).standard_normal((_DRAWS, root.shape[1])) @ root.T
+        return max(alone, float(np.quantile(np.abs(draws).max(axis=1), level)))
+
+
+def independent_critical_value(count: int, level: float) -> float:
+    """The same for so many independent errors, and at least that for correlated ones (Šidák 1967): for more
+    than can be simulated.
+    """
+    return NormalDist().inv_cdf((1 + level ** (1 / count)) / 2)
+
+
+def model_error(values: Floats) -> Floats:
+    """Standard error (T,) that a fitted model adds, from the estimates (K, T) with the model fitted without
+    each of K parts of its data.
+    """
+    count = values.shape[0]
+    return np.sqrt(np.square(values - values.mean(axis=0)).sum(axis=0) * (count - 1) / count)
