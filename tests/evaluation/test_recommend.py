@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import kwis
 from kwis.checks import MeanTest, PropensityReport
 from kwis.evaluation import Change
-from kwis.evaluation.recommend import MOST_ISOLATION, disagreement, pick, recommended
+from kwis.evaluation.recommend import HEAVY_WEIGHTS, MOST_ISOLATION, disagreement, pick, recommended
 from kwis.models.propensity import Finding, PropensityCheck
 
 NAMES = (
@@ -214,3 +215,57 @@ def test_a_model_that_predicts_no_better_than_the_mean_takes_no_part():
         found.why[-1]
         == "the reward model predicts held-out rewards no better than their mean, so it takes no part"
     )
+
+
+def _with_few_effective_rows(n, effective, rng):
+    """A log whose target takes action 1 always, of which ``effective`` rows were logged."""
+    table = {
+        "x": rng.standard_normal(n),
+        "action": np.where(np.arange(n) < effective, "b", "a"),
+        "reward": rng.random(n),
+        "propensity": np.where(np.arange(n) < effective, effective / n, 1 - effective / n),
+    }
+    log = kwis.read_log(table, context=["x"], action="action", reward="reward", propensity="propensity")
+    return log, np.tile([0.0, 1.0], (n, 1))
+
+
+@pytest.mark.parametrize(
+    ("n", "effective", "shrunken"), [(600, 90, True), (600, 110, False), (400, 90, False), (400, 70, True)]
+)
+def test_weights_are_shrunk_below_100_effective_rows_and_a_fifth_of_all(n, effective, shrunken):
+    log, target = _with_few_effective_rows(n, effective, np.random.default_rng(0))
+    found = kwis.evaluate(log, target)
+    names = {row.estimator for row in found.rows}
+    picked = found.recommendations[0]
+    assert set(HEAVY_WEIGHTS) <= names if shrunken else not set(HEAVY_WEIGHTS) & names
+    assert (picked.row.estimator in HEAVY_WEIGHTS) == shrunken
+    if shrunken:
+        assert picked.runner_up.estimator not in HEAVY_WEIGHTS
+        assert any("large weights are shrunk" in reason for reason in picked.why)
+        assert any("biases it" in reason for reason in picked.row.verdict.reasons)
+
+
+def test_estimators_that_are_named_stay_alone_with_heavy_weights():
+    log, target = _with_few_effective_rows(400, 50, np.random.default_rng(0))
+    found = kwis.evaluate(log, target, estimators=["wis", "vis"])
+    assert {row.estimator for row in found.rows if row.target != "logging policy"} == {"wis", "vis"}
+
+
+def test_weights_shrunk_to_the_mean_of_the_log_leave_the_difference_in_doubt(sample):
+    """Shrunken weights of 1 make policies the same without any standard error; the interval knows better."""
+    found = kwis.evaluate(sample.read(reward="click"), "p_new", estimators=[HEAVY_WEIGHTS[0], "wis"])
+    changes = {change.estimator: change for change in found.changes}
+    shrunken, unshrunk = changes[HEAVY_WEIGHTS[0]], changes["wis"]
+    assert shrunken.interval.value == pytest.approx(0, abs=1e-12)
+    assert shrunken.interval.low < min(unshrunk.interval.value, 0)
+    assert shrunken.interval.high > max(unshrunk.interval.value, 0)
+    assert shrunken.p_value > 0.5
+
+
+def test_a_shrunken_choice_uses_the_reward_model_by_the_same_tests():
+    plain, model = HEAVY_WEIGHTS
+    errors = {"wis": 0.3, plain: 0.2, model: 0.1}
+    assert recommended(errors, near=True, heavy=True) == model
+    assert recommended(errors, near=True, robust=False, heavy=True) == plain
+    assert recommended({**errors, model: 0.25}, near=True, heavy=True) == plain
+    assert recommended(errors, near=True, heavy=False) == "wis"

@@ -11,11 +11,13 @@ import kwis
 from tests.statistical.holds import claims, run, spec
 from tests.statistical.holds.aims import shortfalls
 from tests.statistical.holds.contexts import KINDS
+from tests.statistical.holds.designs import COUNT, SHARES, design, designs, family_of
 from tests.statistical.holds.logs import draw
 from tests.statistical.holds.misreports import MISREPORTS, reported
 from tests.statistical.holds.names import stream
 from tests.statistical.holds.policies import EpsilonGreedy, effective_share
 from tests.statistical.holds.regimes import all_regimes
+from tests.statistical.holds.rewards import reward_of
 from tests.statistical.holds.scores import FORMS
 from tests.statistical.holds.summary import lines_of, table
 from tests.statistical.holds.world import Truth, World
@@ -235,3 +237,28 @@ def test_a_failed_log_is_recorded_and_shown(tmp_path, monkeypatch, capsys):
     assert line.failed == 1
     assert "1 LOGS FAILED" in table([line])
     assert shortfalls(line) == ["no log was evaluated"]
+
+
+def test_designs_are_split_by_their_names_and_do_not_depend_on_each_other():
+    made = {variant: {regime.name for regime in designs(variant)} for variant in VARIANTS}
+    assert not made["tuning"] & made["test"]
+    assert sum(len(names) for names in made.values()) == COUNT
+    assert min(len(names) for names in made.values()) > COUNT / 3
+    assert design(17) == design(17)
+    families = {family_of(regime) for regime in designs("test")}
+    assert families == {f"{weights}, {side}" for weights in SHARES for side in ("right", "wrong")}
+
+
+def test_a_logger_that_samples_from_a_posterior_has_probabilities():
+    regime = spec.Regime(name="thompson", n=200, actions=4, logger=spec.ThompsonLogger())
+    shares = World(regime, "tuning").logger(World(regime, "tuning").reference[:500])
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert shares.min() >= 0.02 / 4 - 1e-12
+
+
+def test_costs_have_the_mean_that_is_said_of_them():
+    quality = np.full(200_000, 0.4)
+    costs = reward_of("costs", "test")
+    drawn = costs.draw(quality, np.random.default_rng(1))
+    assert drawn.max() < 0
+    assert abs(drawn.mean() - costs.mean(0.4)) < 4 * drawn.std() / np.sqrt(drawn.size)

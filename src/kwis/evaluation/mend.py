@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 from kwis.checks import PropensityReport, combine, propensity_report
 from kwis.data.log import LoggedBandit
-from kwis.evaluation.intervals import propensity_error
 from kwis.evaluation.measure import Measured
 from kwis.models.propensity import RepairedPropensity, RepairSummary, repair_propensities
 from kwis.policy.discrete import TargetPolicy
@@ -106,8 +105,8 @@ def _after(
     repaired from an outcome.
     """
     reason = (
-        f"propensities {_fault(before, found)}were repaired from the logged actions, which mends nothing "
-        f"that the log does not show"
+        f"propensities {_fault(before, found)}were repaired from the logged actions, which cannot fix "
+        f"errors that these do not reveal"
     )
     doubt = Verdict(level="with care", reasons=(reason,))
     if not context_named:
@@ -148,5 +147,5 @@ def _estimate(one: Measured) -> RepairedEstimate:
         estimator=one.estimate.name,
         before=one.given,
         after=one.estimate.value,
-        std_error=propensity_error(one),
+        std_error=one.contrast.model_error,
     )

@@ -16,13 +16,20 @@ nobody can shop for the answer.
    with propensities that were estimated or misreported unnoticed, which no standard error shows. Two things
    speak against it: a larger estimated standard error, and a model that predicts held-out rewards no better
    than their mean does.
-3. Plain forms are never first choice: they are not even right when every reward is the same.
+3. Heavy weights are shrunk: with fewer than 100 effective rows (or groups), and fewer than a fifth of all, a
+   few rows decide, and a bias smaller than their noise is the better bargain. A short log alone is no reason:
+   its weights may be light, and shrinking them hides what tells policies apart. The choice is then
+   ``normalised-power-mean``, or its doubly robust form, by the same two tests as above. Both take part in
+   such evaluations only; their interval allows for as much bias as the log cannot rule out, and their verdict
+   says that they are biased.
+4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
-``LAST_RESORT``. The runner-up is the first choice had the neighbours been judged the other way; where the two
-disagree, the recommendation says so.
+``LAST_RESORT``. The runner-up is the first choice had the neighbours been judged the other way, or had the
+weights not been heavy; where the two disagree, the recommendation says so.
 
-How the rule does on logs unlike those it was made on is measured by ``python -m tests.statistical.holds``.
+How the rule does on logs unlike those it was made on is measured by ``python -m tests.statistical.holds`` and
+``python -m tests.statistical.holds.choice``.
 """
 
 from __future__ import annotations
@@ -40,8 +47,14 @@ from kwis.evaluation.mend import Mended, misfit
 from kwis.result.records import Change
 from kwis.result.words import decimals, gain, signed
 from kwis.results import Interval
+from kwis.sample import WeightedSample, effective_size
+from kwis.stats.influence import draw_sums
 
 MOST_ISOLATION = 0.3
+FEW_EFFECTIVE = 100
+SMALL_SHARE = 0.2
+HEAVY_WEIGHTS = ("normalised-power-mean", "doubly-robust-normalised-power-mean")
+"""What takes part where weights are heavy: without a reward model, and with one."""
 LAST_RESORT = (
     "normalised-state-wis",
     "kernel-wis",
@@ -81,13 +94,25 @@ def has_neighbours(isolation: float | None) -> bool:
     return isolation is not None and isolation <= MOST_ISOLATION
 
 
+def has_heavy_weights(sample: WeightedSample) -> bool:
+    """Whether so few effective rows, or groups, are left of all that weights are better shrunk."""
+    load = sample.weight if sample.mass is None else sample.weight * sample.mass
+    draws = draw_sums(load, sample.group)
+    return effective_size(draws) < min(FEW_EFFECTIVE, SMALL_SHARE * len(draws))
+
+
 def model_helps(explained: float | None) -> bool:
     """Whether held-out rewards speak for their model, or it is not known how well it predicts them."""
     return explained is None or explained > 0
 
 
 def recommended(
-    std_errors: Mapping[str, float], *, near: bool, robust: bool = True, roles: Mapping[str, Role] = KNOWN
+    std_errors: Mapping[str, float],
+    *,
+    near: bool,
+    robust: bool = True,
+    heavy: bool = False,
+    roles: Mapping[str, Role] = KNOWN,
 ) -> str:
     """Name of the estimator to use.
 
@@ -99,18 +124,28 @@ def recommended(
         Whether weights are to be normalised around each context.
     robust
         Whether to use the reward model where that does not make the standard error larger.
+    heavy
+        Whether weights are to be shrunk.
     roles
         Of the estimators, by name. Of several with the same role the first counts.
     """
+    if heavy:
+        plain, model = (name if name in std_errors else None for name in HEAVY_WEIGHTS)
+        if plain or model:
+            return _better(std_errors, plain, model, robust)
     for normalised_over in (NEIGHBOURS, ALL_ROWS) if near else (ALL_ROWS, NEIGHBOURS):
         plain = _first(std_errors, roles, Role(normalised_over, modelled=False))
         model = _first(std_errors, roles, Role(normalised_over, modelled=True))
-        if plain is None or model is None:
-            if (only := plain or model) is not None:
-                return only
-            continue
-        return model if robust and std_errors[model] <= std_errors[plain] else plain
+        if plain or model:
+            return _better(std_errors, plain, model, robust)
     return min(std_errors, key=lambda name: roles.get(name, _UNKNOWN).place)
+
+
+def _better(std_errors: Mapping[str, float], plain: str | None, model: str | None, robust: bool) -> str:
+    """Of an estimator and its doubly robust form, where both were computed."""
+    if plain is None or model is None:
+        return plain or model or ""
+    return model if robust and std_errors[model] <= std_errors[plain] else plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +165,7 @@ def pick(
     mended: Mended | None = None,
     *,
     flat: bool = False,
+    heavy: bool = False,
     roles: Mapping[str, Role] = KNOWN,
 ) -> Pick:
     """Choose among the estimators that were computed.
@@ -148,13 +184,16 @@ def pick(
         What became of logged propensities that were tested for repair.
     flat
         Whether the bandwidth is infinite, so that everyone is everyone's neighbour.
+    heavy
+        Whether few effective rows are left, :func:`has_heavy_weights`.
     roles
         Of the estimators, by name.
     """
     near, robust = has_neighbours(isolation), model_helps(explained)
-    name = recommended(std_errors, near=near, robust=robust, roles=roles)
-    others = {other: error for other, error in std_errors.items() if other != name}
-    runner_up = recommended(others, near=not near, robust=robust, roles=roles) if others else None
+    name = recommended(std_errors, near=near, robust=robust, heavy=heavy, roles=roles)
+    others = {other: error for other, error in std_errors.items() if other not in (name, *HEAVY_WEIGHTS)}
+    second = near if name in HEAVY_WEIGHTS else not near
+    runner_up = recommended(others, near=second, robust=robust, roles=roles) if others else None
     doubts = tuple(_doubts(report) if mended is None or mended.found.kept else _repaired_doubts(mended))
     return Pick(
         name=name,
@@ -191,7 +230,12 @@ def _reasons(
     roles: Mapping[str, Role],
 ) -> Iterable[str]:
     role = roles.get(name, _UNKNOWN)
-    if role.normalised_over == NEIGHBOURS and flat:
+    if name in HEAVY_WEIGHTS:
+        yield (
+            f"fewer than {FEW_EFFECTIVE} effective rows are left, and fewer than a fifth of all, so large "
+            f"weights are shrunk, which costs less than their noise"
+        )
+    elif role.normalised_over == NEIGHBOURS and flat:
         yield (
             "weights do not depend on the context, by cross-validation, so one normaliser serves all rows, "
             "as in wis"
@@ -211,11 +255,14 @@ def _reasons(
         yield "one normaliser serves all rows, since it is not known whether rows have neighbours"
     else:
         yield "the best suited of the estimators that were asked for"
-    other = (
-        _first(std_errors, roles, Role(role.normalised_over, not role.modelled))
-        if role.normalised_over is not None
-        else None
-    )
+    plain, model = HEAVY_WEIGHTS
+    other: str | None = {plain: model, model: plain}.get(name)
+    if other is None or other not in std_errors:
+        other = (
+            _first(std_errors, roles, Role(role.normalised_over, not role.modelled))
+            if role.normalised_over is not None
+            else None
+        )
     if role.modelled and explained is not None:
         told = (
             "only what the reward model leaves unexplained is weighted, which makes up for some errors of "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.protocol import KernelEstimator
 from kwis.estimators.registry import by_name, further_by_name, name_of_alias
+from kwis.evaluation.recommend import HEAVY_WEIGHTS
 from kwis.policy.discrete import TargetPolicy
 
 
@@ -59,6 +60,13 @@ class Roster:
     @property
     def selects_bandwidth(self) -> bool:
         return any(isinstance(one, KernelEstimator) and one.selects_bandwidth for one in self.estimators)
+
+    def with_heavy_weights(self) -> Roster:
+        """The same with the estimators for heavy weights, unless the user named the estimators."""
+        if not self.all_that_apply:
+            return self
+        further = further_by_name()
+        return replace(self, by_name={**self.by_name, **{name: further[name] for name in HEAVY_WEIGHTS}})
 
     def models(self, target: TargetPolicy) -> bool:
         """Whether rewards have to be predicted for this target."""

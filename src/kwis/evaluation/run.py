@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -46,7 +46,7 @@ from kwis.evaluation.measure import (
 from kwis.evaluation.mend import REPAIR_MODES, RepairMode, repair_of
 from kwis.evaluation.path import path_rows, paths_of
 from kwis.evaluation.prepare import Ready, prepare
-from kwis.evaluation.recommend import Pick, Role, pick
+from kwis.evaluation.recommend import Pick, Role, has_heavy_weights, pick
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.relative import with_relative
 from kwis.evaluation.robustness import robustness_of
@@ -145,6 +145,15 @@ def evaluate(
     progress
         Called as ``progress(done, total, what)`` at every step.
     {log arguments}
+
+    Examples
+    --------
+    >>> frame = kwis.sample_log(300, rng=1)
+    >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
+    >>> evaluation.targets
+    ('p_new',)
+    >>> round(evaluation.recommended["p_new"].row.estimate.value, 2)
+    0.32
     """
     arguments = {**locals(), **said}
     refuse_unknown(said, "evaluate")
@@ -217,16 +226,25 @@ class _Run:
     statistic: Statistic
 
     def evaluation(self) -> Evaluation:
-        ready, intervals = self.ready, self.intervals
+        ready = self.ready
         predictions = self._predictions()
         policies = [
             ready.policy(target, predictions if self.roster.models(target) else ())
             for target in ready.targets
         ]
+        heavy = {policy.name for policy in policies if has_heavy_weights(policy.samples[0])}
+        run = replace(self, roster=self.roster.with_heavy_weights()) if heavy else self
+        return run._answer(policies, predictions, heavy)
+
+    def _answer(
+        self, policies: Sequence[Policy], predictions: tuple[PredictedRewards, ...], heavy: Set[str]
+    ) -> Evaluation:
+        """The answer about ``policies``, of which those in ``heavy`` have heavy weights."""
+        ready, intervals = self.ready, self.intervals
         measured, logging = self._measured(policies)
         report = ready.report()
         diagnostics = self._diagnostics(policies, measured, report)
-        picks = self._picks(measured, report, predictions)
+        picks = self._picks(measured, report, predictions, heavy)
         chosen = {key: found.name for key, found in picks.items()}
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
@@ -341,7 +359,11 @@ class _Run:
         return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, pairs)
 
     def _picks(
-        self, measured: Sequence[Measured], report: PropensityReport, predictions: Sequence[PredictedRewards]
+        self,
+        measured: Sequence[Measured],
+        report: PropensityReport,
+        predictions: Sequence[PredictedRewards],
+        heavy: Set[str],
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
         roles = {name: Role.of(estimator) for name, estimator in self.roster.by_name.items()}
@@ -361,6 +383,7 @@ class _Run:
                 explained.get(key[1]),
                 self.ready.mended,
                 flat=key in flat,
+                heavy=key[0] in heavy,
                 roles=roles,
             )
             for key, found in std_errors_of(measured).items()

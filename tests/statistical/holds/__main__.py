@@ -79,7 +79,8 @@ def main(arguments=None):
         from tests.statistical.holds.page import written
 
         lines = lines_of(records_in(given.files))
-        Path(given.out).write_text(written(lines))
+        page = Path(given.out)
+        page.write_text(written(lines, page.read_text() if page.exists() else ""))
         return int(any(line.failed for line in lines))
     lines = lines_of(records_in(given.files, given.only))
     print(table(lines, lines_of(records_in([given.baseline], given.only)) if given.baseline else ()))

@@ -75,8 +75,13 @@ Shares are in per cent of the logs, or of logs and targets where there are sever
 """
 
 
-def written(lines):
-    """The page, from one line per regime; where there are both sets of designs, those that tested."""
+SHRUNKEN = "## Heavy weights that are shrunk"
+
+
+def written(lines, before=""):
+    """The page, from one line per regime; where there are both sets of designs, those that tested. What the
+    page had ``before`` of another study, ``choice``, it keeps.
+    """
     tested = [line for line in lines if line.variant == "test"] or lines
     parts = [
         INTRO.format(logs=f"{sum(line.logs for line in tested):,}", regimes=len(tested)),
@@ -86,10 +91,13 @@ def written(lines):
     parts += _segments(tested) + _misreports(tested) + _short(tested)
     if failed := sum(line.failed for line in tested):
         parts.append(f"\n**{failed} logs ended in an error and are not in the table.**\n")
+    if SHRUNKEN in before:
+        parts.append("\n" + before[before.index(SHRUNKEN) :])
     return "\n".join(parts)
 
 
-def _markdown(head, rows):
+def markdown(head, rows):
+    """A table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
@@ -102,7 +110,7 @@ def _table(lines):
             rows.append([f"**{TITLES.get(group, group)}**"] + [""] * (len(COLUMNS) + 1))
             last = group
         rows.append([name, str(line.logs), *(shown(line[key], style) for key, _, style in COLUMNS)])
-    return _markdown(["Regime", "Logs", *(head for _, head, _ in COLUMNS)], rows)
+    return markdown(["Regime", "Logs", *(head for _, head, _ in COLUMNS)], rows)
 
 
 def _segments(lines):
@@ -117,7 +125,7 @@ def _segments(lines):
         "\nSimultaneous intervals of the differences in all six segments hold together in so many per cent "
         "of the logs:\n"
     )
-    return ["\n## Segments", said, _markdown(["Regime", "All segments"], rows)]
+    return ["\n## Segments", said, markdown(["Regime", "All segments"], rows)]
 
 
 def _misreports(lines):
@@ -141,7 +149,7 @@ def _misreports(lines):
     return [
         "\n## Misreports",
         said,
-        _markdown(["Regime", "Alarm", "Repaired", "Error / as given", "Error / true"], rows),
+        markdown(["Regime", "Alarm", "Repaired", "Error / as given", "Error / true"], rows),
     ]
 
 

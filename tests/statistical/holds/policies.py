@@ -64,6 +64,23 @@ class Mixture:
         return sum(share * policy(features) for share, policy in self.parts)
 
 
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """How often each action is best if one of the ``errors`` (m, K), all as likely, is added to the
+    scores.
+    """
+
+    scores: Any
+    errors: np.ndarray
+
+    def __call__(self, features):
+        scores = self.scores(features)
+        found, rows = np.zeros(scores.shape), np.arange(scores.shape[0])
+        for error in self.errors:
+            found[rows, (scores + error).argmax(axis=1)] += 1 / len(self.errors)
+        return found
+
+
 @dataclass(frozen=True)
 class Tilted:
     """The base policy with the odds of each action multiplied by ``exp(strength * score)``."""
@@ -96,8 +113,13 @@ class Coarse:
 
 def effective_share(target, logger, features):
     """Effective rows as a share of the rows, in a large log: ``1 / E[sum_a target^2 / logger]``."""
+    return share_of(target(features), logger(features))
+
+
+def share_of(target, logger):
+    """The same from the probabilities of both in many contexts."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(target(features) > 0, target(features) ** 2 / logger(features), 0.0)
+        ratio = np.where(target > 0, target**2 / logger, 0.0)
     return float(1 / ratio.sum(axis=1).mean())
 
 
@@ -111,9 +133,10 @@ def solved(measure, wanted, low, high, rounds=40):
 
 def tilted_to(share, base, scores, features):
     """The base policy tilted until its effective share of the rows is ``share``."""
-    strength = solved(
-        lambda value: effective_share(Tilted(base, scores, value), base, features), share, 0.0, 20.0
-    )
+    logged, found = base(features), scores(features)
+    with np.errstate(divide="ignore"):
+        odds = np.log(logged)
+    strength = solved(lambda value: share_of(softmax(odds + value * found), logged), share, 0.0, 20.0)
     return Tilted(base, scores, strength)
 
 
@@ -127,7 +150,6 @@ def softmax_reaching(smallest, scores, features):
 
 def softmax_against(share, target, scores, features):
     """A softmax as sharp as leaves the target an effective share of the rows of ``share``."""
-    sharpness = solved(
-        lambda value: effective_share(target, Softmax(scores, value), features), share, 0.0, 20.0
-    )
+    wanted, found = target(features), scores(features)
+    sharpness = solved(lambda value: share_of(wanted, softmax(value * found)), share, 0.0, 20.0)
     return Softmax(scores, sharpness)

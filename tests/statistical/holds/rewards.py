@@ -62,6 +62,22 @@ class Revenue:
         return bought * self.typical(quality) * np.exp(self.sigma * rng.standard_normal(quality.shape))
 
 
+class Costs:
+    """Negative: lognormal amounts that are paid for every action."""
+
+    def __init__(self, variant):
+        self.sigma = {"tuning": 0.7, "test": 0.9}[variant]
+
+    def typical(self, quality):
+        return -5 * np.exp(-0.3 * quality)
+
+    def mean(self, quality):
+        return self.typical(quality) * np.exp(self.sigma**2 / 2)
+
+    def draw(self, quality, rng, mood=0.0):
+        return self.typical(quality) * np.exp(self.sigma * rng.standard_normal(quality.shape))
+
+
 def reward_of(kind, variant):
     makers = {
         "binary": Binary,
@@ -69,4 +85,6 @@ def reward_of(kind, variant):
         "conversions": lambda: Rare(0.007),
         "clicks": lambda: Rare(0.08),
     }
-    return Revenue(variant) if kind == "revenue" else makers[kind]()
+    if kind in ("revenue", "costs"):
+        return {"revenue": Revenue, "costs": Costs}[kind](variant)
+    return makers[kind]()

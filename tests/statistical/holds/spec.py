@@ -43,6 +43,16 @@ class RulesLogger:
 
 
 @dataclass(frozen=True)
+class ThompsonLogger:
+    """The best action by scores with a normal error of size ``doubt``, drawn anew for every row; with
+    probability ``epsilon`` any action.
+    """
+
+    doubt: float = 1.0
+    epsilon: float = 0.02
+
+
+@dataclass(frozen=True)
 class CoarseLogger:
     """A softmax in multiples of ``step``."""
 
@@ -134,6 +144,8 @@ class Regime:
         Large logs, of which fewer are drawn.
     tests_only
         Drawn only to see how often the tests of the propensities notice, not evaluated.
+    truth_contexts
+        How many contexts the truth is the mean over: its error is far below any standard error.
     """
 
     name: str
@@ -155,6 +167,7 @@ class Regime:
     users: Users | None = None
     few: bool = False
     tests_only: bool = False
+    truth_contexts: int = 400_000
 
     @property
     def segments(self):

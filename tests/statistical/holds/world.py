@@ -15,8 +15,6 @@ from tests.statistical.holds.rewards import reward_of
 from tests.statistical.holds.scores import FORMS, blend, standardised
 
 REFERENCE = 20_000  # contexts by which functions are scaled and policies calibrated
-# contexts that the truth is the mean over: its error is far below the standard error of any estimate
-TRUTH = 400_000
 BLOCK = 20_000
 
 
@@ -123,6 +121,14 @@ class World:
                 return policies.Mixture(
                     tuple(zip(given.shares, (*rules, policies.Uniform(self.n_actions)), strict=True))
                 )
+            case spec.ThompsonLogger():
+                errors = given.doubt * self.stream("posterior").standard_normal((100, self.n_actions))
+                return policies.Mixture(
+                    (
+                        (1 - given.epsilon, policies.Posterior(scores, errors)),
+                        (given.epsilon, policies.Uniform(self.n_actions)),
+                    )
+                )
             case spec.CoarseLogger():
                 return policies.Coarse(policies.Softmax(scores, given.sharpness), given.step)
             case spec.TailLogger():
@@ -164,7 +170,7 @@ class World:
 
     @cached_property
     def truth(self):
-        return self.truth_of(self.targets, TRUTH)
+        return self.truth_of(self.targets, self.regime.truth_contexts)
 
     def truth_of(self, targets, contexts):
         """The values of policies: means over many contexts, the same for all policies, of the mean reward."""
