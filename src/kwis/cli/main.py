@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from kwis.cli import check, compare, demo, diff, evaluate, plan, sensitivity
+from kwis.cli import check, compare, demo, diff, evaluate, plan, sensitivity, watch
 from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, TERMINATED, hush, say, unforeseen
 from kwis.runtime.scratch import sweep
@@ -53,6 +53,7 @@ app.command(epilog=_ending(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_ending(check.EXAMPLES))(check.check)
 app.command(epilog=_ending(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_ending(sensitivity.EXAMPLES))(sensitivity.sensitivity)
+app.command(epilog=_ending(watch.EXAMPLES))(watch.watch)
 app.command(epilog=_ending(diff.EXAMPLES))(diff.diff)
 app.command(epilog=_ending(demo.EXAMPLES))(demo.demo)
 

@@ -88,6 +88,17 @@ class LogOptions:
         call = call_of(read_log, {"source": self.source, **self._reading().given, **roles.given})
         return replace(assemble(found, completed(roles, found)), call=call)
 
+    def said_of(self, path: str) -> dict[str, Any]:
+        """Arguments of :func:`kwis.read_log` for a file like this one, and under ``columns`` what it has."""
+        from kwis.data.read.read_log import read_source
+
+        with _readable(path):
+            found = read_source(path, self._reading())
+        roles = {**self._roles(found.table), "actions": self._actions(found)}
+        given = {**self._reading().given, **roles}
+        said = {name: value for name, value in given.items() if value not in (None, (), False)}
+        return {**said, "columns": found.table}
+
     def _roles(self, names: Container[str]) -> dict[str, Any]:
         """Roles of columns, but for the actions, as :class:`kwis.data.read.source.Roles` has them."""
         return {

@@ -1,0 +1,358 @@
+"""A log that grows: files arrive in a folder, and every look at it has an interval that holds with all the
+others.
+
+The value of each target, and its difference to the logging policy, have a confidence sequence
+(:class:`kwis.BettingSequence`): one may look after every file and stop when the answer is good enough. What
+was counted is kept in one small file, which is replaced in one step after each file of the log. So a watch
+that is killed loses at most the work on one file, and counts no file twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from kwis import _validation as check
+from kwis._call import Writer
+from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments, reading_of, refuse_unknown, roles_of, takes_log_arguments
+from kwis.data.read.arrivals import Arrived, Waiting, arrived, digest, is_changed, settled
+from kwis.data.read.assemble import assemble
+from kwis.data.read.read_log import completed, read_source
+from kwis.errors import InputError
+from kwis.evaluation.tally import Tally
+from kwis.intervals.sequence import BettingSequence
+from kwis.policy.discrete import importance_weights
+from kwis.policy.simple import EpsilonGreedy, Uniform
+from kwis.policy.target import resolve_targets
+from kwis.results import Interval
+from kwis.runtime.process import muted
+from kwis.runtime.writing import writable, write_whole
+
+SCHEMA = "kwis-watch/1"
+"""Name and version of the file in which a watch keeps what it has counted."""
+STATE_NAME = ".kwis-watch.json"
+SETTLE = 2.0
+"""Seconds without a change after which a file may be whole."""
+ALARM = 20.0
+"""Capital of the bets against propensities at which they are called wrong: 5 %, over all looks."""
+_REFUSED = ("group", "row_weight", "query", "allow_external")
+Standing = Literal["passed", "failed", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a watched log says at one look.
+
+    Attributes
+    ----------
+    rows, files
+        Rows and files counted so far; ``fresh`` are the names of those counted at this look.
+    waiting
+        Files that are not whole yet, and why.
+    repeated
+        From files that hold the same bytes as another to the other, which was counted.
+    logging
+        Interval of the logging policy's value.
+    values, changes
+        From each target to the interval of its value, and of its difference to the logging policy. Those of
+        all targets hold together, at this and every other look.
+    propensities_wrong
+        Whether weights are too large on average for the propensities to be right: called so by mistake with
+        a probability of 5 % at most, over all looks.
+
+    Examples
+    --------
+    >>> context = ["country", "device", "age", "member", "signup", "hour"]
+    >>> path = kwis.sample_log(200).write("day-1.csv")
+    >>> look = kwis.watch(".", "p_new", reward="click", context=context, settle=0)
+    >>> isinstance(look, kwis.Look), look.rows, look.fresh
+    (True, 200, ('day-1.csv',))
+    """
+
+    rows: int
+    files: int
+    fresh: tuple[str, ...]
+    waiting: tuple[Waiting, ...]
+    repeated: Mapping[str, str]
+    level: float
+    logging: Interval
+    values: Mapping[str, Interval]
+    changes: Mapping[str, Interval]
+    propensities_wrong: bool
+
+    def standing(
+        self, *, below: float | None = None, above: float | None = None, change: bool = False
+    ) -> Standing:
+        """Whether every target is known not to be below, or above, a limit.
+
+        ``"passed"``: the intervals of all targets are on the right side; ``"failed"``: one is on the wrong
+        side, or propensities are wrong; ``"open"``: neither yet.
+        """
+        if self.propensities_wrong:
+            return "failed"
+        found = [*(self.changes if change else self.values).values()]
+        if any(
+            (below is not None and one.high < below) or (above is not None and one.low > above)
+            for one in found
+        ):
+            return "failed"
+        passed = all(
+            (below is None or one.low >= below) and (above is None or one.high <= above) for one in found
+        )
+        return "passed" if passed and self.rows else "open"
+
+    def __repr__(self) -> str:
+        lines = [f"{_count(self.rows, 'decision')} in {_count(self.files, 'file')}, {len(self.fresh)} new"]
+        if self.rows:
+            lines.append(f"  logging policy  {_shown(self.logging)}")
+            for name, value in self.values.items():
+                lines.append(f"  {name}  {_shown(value)}; change {_shown(self.changes[name], sign=True)}")
+            together = f", for all {len(self.values)} targets together" if len(self.values) > 1 else ""
+            lines.append(f"  intervals hold at every look with {self.level:.4g}{together}")
+        if self.propensities_wrong:
+            lines.append("  do not trust: propensities are wrong, as weights are too large on average")
+        lines += [f"  waiting for {one.name}: {one.reason}" for one in self.waiting]
+        lines += [f"  {name} is a copy of {other}, counted once" for name, other in self.repeated.items()]
+        return "\n".join(lines)
+
+
+@takes_log_arguments
+def watch(
+    folder: str | os.PathLike[str],
+    target: Any,
+    *,
+    bounds: Any = (0.0, 1.0),
+    largest_weight: float | None = None,
+    level: float = 0.95,
+    state: str | os.PathLike[str] | None = None,
+    settle: float = SETTLE,
+    **said: Unpack[LogArguments],
+) -> Look:
+    """Look at a folder in which the files of a log arrive: count those that are new and whole, and say what
+    is known so far.
+
+    Call it again when more files may have come, as often as you like: intervals hold at all looks together.
+    ``kwis watch`` does so until a gate is decided. Propensities have to be logged, and rows to be decisions
+    of their own, without groups.
+
+    Parameters
+    ----------
+    folder
+        Where the files arrive. Hidden files, and those of no format that can be read, are left alone. A file
+        that changes after it was counted is refused.
+    target
+        Policies, as :func:`kwis.evaluate` takes them.
+    bounds
+        Range of the rewards, known beforehand.
+    largest_weight
+        What no weight can exceed, known beforehand, such as the inverse of the smallest propensity; it makes
+        intervals narrower, see :class:`kwis.BettingSequence`.
+    level
+        Probability with which the intervals of all targets hold, at all looks.
+    state
+        The file in which to keep what was counted; None: ``.kwis-watch.json`` in the folder.
+    settle
+        Seconds without a change after which a file may be whole.
+    {log arguments}
+
+    Examples
+    --------
+    >>> context = ["country", "device", "age", "member", "signup", "hour"]
+    >>> path = kwis.sample_log(200, rng=1).write("day-1.csv")
+    >>> kwis.watch(".", "p_new", reward="click", context=context, settle=0).rows
+    200
+    >>> path = kwis.sample_log(300, rng=2).write("day-2.csv")
+    >>> look = kwis.watch(".", "p_new", reward="click", context=context, settle=0)
+    >>> look.rows, look.files, look.fresh
+    (500, 2, ('day-2.csv',))
+    """
+    arguments = {"target": target, "bounds": bounds, "largest_weight": largest_weight, **said}
+    refuse_unknown(said, "watch")
+    how = BettingSequence(bounds=bounds, largest_weight=largest_weight)
+    check.level(level)
+    if not 0 <= settle < float("inf"):
+        raise InputError(f"`settle` must be a number of seconds, got {settle!r}")
+    for name in _REFUSED:
+        if said.get(name):
+            raise InputError(f"`{name}` must not be given to a watch, got {said.get(name)!r}")
+    files = arrived(folder)
+    place = Path(folder) / STATE_NAME if state is None else Path(state)
+    kept = _Kept.read(writable(place, "state"), how, _settings(arguments))
+    new = kept.new(files)
+    whole, waiting = settled(new, settle)
+    fresh, repeated = [], {}
+    for file in whole:
+        mark = digest(file.path)
+        other = kept.holding(mark)
+        tally = kept.tally
+        if other is None:
+            tally = _counted(kept.tally, file, target, how, said)
+        if is_changed(file):  # while it was read
+            waiting.append(Waiting(name=file.name, reason="it is still being written"))
+            continue
+        kept = kept.after(file, mark, tally)
+        kept.write(place)
+        if other is None:
+            fresh.append(file.name)
+        else:
+            repeated[file.name] = other
+    return _look(kept, how, level, fresh, waiting, repeated)
+
+
+def _counted(
+    tally: Tally | None, file: Arrived, target: Any, how: BettingSequence, said: LogArguments
+) -> Tally:
+    """The sums after one more file; whatever is wrong with it is said with its name."""
+    try:
+        found = read_source(file.path, reading_of(said))
+        with muted():  # a file may be short, the log is not
+            log = assemble(found, completed(roles_of(said), found))
+        _refuse(log, target, said)
+        policies = resolve_targets(log, target)
+        names = [policy.name for policy in policies]
+        tally = Tally.start(how, names) if tally is None else tally
+        if list(tally.values) != names:
+            raise InputError(f"`target` must be {', '.join(tally.values)} as before, got {', '.join(names)}")
+        assert log.propensity is not None
+        weights = {one.name: importance_weights(one.logged, log.propensity) for one in policies}
+        inverse = {
+            str(label): np.where(log.action == code, 1 / log.propensity, 0.0)
+            for code, label in enumerate(log.action_names)
+            if (log.action == code).any()
+        }
+        return tally.add(weights, log.reward[:, 0], inverse if log.available is None else {})
+    except InputError as trouble:
+        sentence = str(trouble)
+        raise InputError(sentence if file.name in sentence else f"{sentence}, in {file.name!r}") from None
+
+
+def _refuse(log: LoggedBandit, target: Any, said: LogArguments) -> None:
+    """Refuse logs of which a sequence would say something else than it should."""
+    if log.propensity is None:
+        raise InputError("`propensity` must be logged to be watched, and this log has none")
+    if len(log.reward_names) != 1:
+        raise InputError(f"`reward` must be one column, got {', '.join(log.reward_names)}")
+    if said.get("actions") is None and log.available is None and _draws_any(target):
+        raise InputError(
+            "`actions` must list all actions for a policy that takes any of them, as a file may lack some"
+        )
+
+
+def _draws_any(target: Any) -> bool:
+    """Whether a target, or one in it, takes every action with some probability."""
+    if isinstance(target, Uniform | EpsilonGreedy):
+        return True
+    inside = (
+        target.values() if isinstance(target, Mapping) else target if isinstance(target, list | tuple) else ()
+    )
+    return any(map(_draws_any, (*inside, *getattr(target, "parts", ()))))
+
+
+def _look(
+    kept: _Kept,
+    how: BettingSequence,
+    level: float,
+    fresh: list[str],
+    waiting: list[Waiting],
+    repeated: Mapping[str, str],
+) -> Look:
+    tally = kept.tally or Tally.start(how, [])
+    each = 1 - (1 - level) / max(len(tally.values), 1)
+    return Look(
+        rows=tally.rows,
+        files=len(kept.files),
+        fresh=tuple(fresh),
+        waiting=tuple(waiting),
+        repeated=repeated,
+        level=level,
+        logging=tally.logging.interval(level),
+        values={name: one.interval(each) for name, one in tally.values.items()},
+        changes={name: one.interval(each) for name, one in tally.changes.items()},
+        propensities_wrong=bool(tally.values) and tally.against_propensities() >= ALARM,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What was counted: settings, from each file to its size, time and digest, and the sums."""
+
+    settings: Mapping[str, str]
+    files: Mapping[str, tuple[int, int, str]]
+    tally: Tally | None
+
+    @classmethod
+    def read(cls, path: Path, how: BettingSequence, settings: Mapping[str, str]) -> _Kept:
+        if not path.exists() or path.stat().st_size == 0:
+            return cls(settings=settings, files={}, tally=None)
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            before = dict(found["settings"])
+            files = {
+                str(name): (int(size), int(changed), str(mark))
+                for name, (size, changed, mark) in found["files"].items()
+            }
+            for name in {**before, **settings}:
+                if before.get(name) != settings.get(name):
+                    raise InputError(
+                        f"`{name}` must be {before.get(name, 'left out')} as in {str(path)!r}, got "
+                        f"{settings.get(name, 'none')}; another `state` starts anew"
+                    )
+            tally = None if found["tally"] is None else Tally.of_plain(how, found["tally"])
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            if isinstance(problem, InputError):
+                raise
+            raise InputError(f"`state` must be a file that a watch wrote, got {str(path)!r}") from None
+        return cls(settings=settings, files=files, tally=tally)
+
+    def new(self, files: list[Arrived]) -> list[Arrived]:
+        """Files not counted yet; one that was counted and is another now is refused."""
+        fresh = []
+        for file in files:
+            before = self.files.get(file.name)
+            if before is None:
+                fresh.append(file)
+            elif before[:2] != (file.size, file.changed) and digest(file.path) != before[2]:
+                raise InputError(
+                    f"{file.name!r} must not change after it was counted, and had {before[0]:,} bytes then, "
+                    f"{file.size:,} now; another `state` starts anew"
+                )
+        return fresh
+
+    def holding(self, mark: str) -> str | None:
+        """A counted file with these bytes."""
+        return next((name for name, (_, _, other) in self.files.items() if other == mark), None)
+
+    def after(self, file: Arrived, mark: str, tally: Tally | None) -> _Kept:
+        return replace(self, files={**self.files, file.name: (file.size, file.changed, mark)}, tally=tally)
+
+    def write(self, path: Path) -> None:
+        content = {
+            "schema": SCHEMA,
+            "settings": self.settings,
+            "files": self.files,
+            "tally": None if self.tally is None else self.tally.plain(),
+        }
+        write_whole(path, f"{json.dumps(content, allow_nan=False)}\n".encode(), "state")
+
+
+def _settings(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """What has to stay the same from look to look, as code."""
+    writer = Writer()
+    given = {name: value for name, value in arguments.items() if value not in (None, (), False)}
+    return {name: writer.code(value, name) for name, value in given.items()}
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(one: Interval, *, sign: bool = False) -> str:
+    form = "+.4g" if sign else ".4g"
+    return f"{one.value:{form}}, {one.low:{form}} to {one.high:{form}}"
