@@ -92,6 +92,13 @@ class LoggedBandit:
         Paths and numbers of rows of the files that the log was read from, where it is known.
     call
         The call that read it, None where it was changed since.
+
+    Examples
+    --------
+    >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
+    >>> log = kwis.read_log(frame, propensity="p", context=["age"])
+    >>> isinstance(log, kwis.LoggedBandit), log["age"][:2].tolist()
+    (True, [20, 40])
     """
 
     action: Ints

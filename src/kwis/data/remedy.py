@@ -16,8 +16,12 @@ FEW_WORDS = 3
 """So many different words among numbers are named in the SQL, one by one."""
 GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """Words for a gap in a column of numbers."""
-SIGNS = ("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP")
-_SPACES = (" ", "\u00a0", "\u202f", "'")
+SIGNS = (
+    *("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "SEK", "NOK"),
+    *("DKK", "PLN", "BRL", "MXN", "zł", "kr"),
+)
+"""Currencies."""
+_SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019", "_")
 _PERCENT = re.compile(r"\s*[+-]?\d[\d.,]*\s*%\s*")
 _DECIMAL_COMMA = re.compile(r".*\d,(\d{1,2}|\d{4,})\D*|\D*0,\d+\D*|.*\.\d{3},\d+\D*")
 _THOUSANDS_COMMA = re.compile(r"\D*[1-9]\d{0,2}(,\d{3})+(\.\d*)?\D*")
@@ -114,9 +118,9 @@ class WrittenDates:
     padded: bool
     sure: bool
 
-    def expression(self, name: str) -> str:
-        """SQL for the date in each text."""
-        text = identifier(name)
+    def expression(self, name: str, words: Sequence[str] = ()) -> str:
+        """SQL for the date in each text; ``words`` are entries that are none and become gaps."""
+        text = without_words(name, words) or identifier(name)
         if not self.padded:
             return f"strptime({text}, {_literal(self.pattern)})"
         starts, start = {}, 1
@@ -125,6 +129,11 @@ class WrittenDates:
             start += 5 if part == "%Y" else 3
         parts = [f"substr({text}, {starts[part]}, {4 if part == '%Y' else 2})" for part in ("%Y", "%m", "%d")]
         return " || '-' || ".join(parts)
+
+
+def looks_like_date(level: str) -> bool:
+    """Whether a text is three numbers with the same sign between them."""
+    return _DATE.fullmatch(level.strip()) is not None
 
 
 def written_dates(levels: Sequence[str]) -> WrittenDates | None:
@@ -161,13 +170,17 @@ def refuse_text_for_numbers(column: Column, sentence: str, name: str) -> None:
     raise SpellingError(sentence, name, number_expression(name, column.levels, words))
 
 
-def refuse_text_for_dates(column: Column, sentence: str, name: str, ways: Sequence[str] = ()) -> None:
-    """Refuse a text column where dates are needed, with the SQL that makes dates of it."""
-    dates = written_dates(column.levels)
+def refuse_text_for_dates(
+    column: Column, sentence: str, name: str, ways: Sequence[str] = (), words: Sequence[str] = ()
+) -> None:
+    """Refuse a text column where dates are needed, with the SQL that makes dates of it; ``words`` are entries
+    that are none.
+    """
+    dates = written_dates([level for level in column.levels if level not in words])
     if dates is None:
         raise InputError(sentence)
     doubt = "" if dates.sure else " (which of day and month comes first is a guess)"
-    raise SpellingError(sentence + doubt, name, dates.expression(name), ways)
+    raise SpellingError(sentence + doubt, name, dates.expression(name, words), ways)
 
 
 def _literal(text: str) -> str:

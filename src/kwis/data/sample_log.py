@@ -176,7 +176,14 @@ class SampleLog:
 
 
 def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False) -> SampleLog:
-    """Generate the sample log: ``n`` decisions in the order of their time, about three per user."""
+    """Generate the sample log: ``n`` decisions in the order of their time, about three per user.
+
+    Examples
+    --------
+    >>> sample = kwis.sample_log(10)
+    >>> sorted(sample.truth)
+    ['logger', 'p_bold', 'p_new']
+    """
     call = call_of(sample_log, locals())
     count = check.whole(n, "n", 1)
     draw = check.generator(rng)

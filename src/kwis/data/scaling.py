@@ -14,7 +14,14 @@ from kwis.typing import ArrayLike, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """How contexts were scaled: ``(context - mean) / scale``, column by column."""
+    """How contexts were scaled: ``(context - mean) / scale``, column by column.
+
+    Examples
+    --------
+    >>> scaled, scaling = kwis.standardise([[0.0], [2.0]])
+    >>> isinstance(scaling, kwis.Scaling), scaling.mean, scaling.scale
+    (True, array([1.]), array([1.]))
+    """
 
     mean: Floats
     scale: Floats
@@ -37,6 +44,12 @@ def standardise(context: ArrayLike, categorical: Iterable[int] | int = ()) -> tu
     """Contexts with mean 0 and standard deviation 1 in every numeric column, and the scaling that did it.
 
     A constant column becomes 0; columns listed in ``categorical`` stay as they are.
+
+    Examples
+    --------
+    >>> scaled, scaling = kwis.standardise([[0.0], [2.0]])
+    >>> scaled.tolist()
+    [[-1.0], [1.0]]
     """
     clean = check.contexts(context)
     codes = list(check.categorical_columns(categorical, clean))

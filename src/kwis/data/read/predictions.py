@@ -10,7 +10,8 @@ line                        options                                             
 ``3 tag``                   ``--cb K``                                            the action, from 1
 ==========================  ====================================================  =========================
 
-The tag is optional; where every line has one it can serve as the key of the decision.
+``--cb_adf`` prints costs in the form of the first line, best action first; these are refused, as they are no
+probabilities. The tag is optional; where every line has one it can serve as the key of the decision.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PAIRS = re.compile(rf"\d+:{_NUMBER}(?:,\d+:{_NUMBER})*")
 _PLAIN = re.compile(_NUMBER)
 _FIRST_LINES = 20
+_ROUNDED = 5e-7
+"""What printing six digits can change a probability by."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,12 +74,12 @@ def read_predictions(path: str) -> Predictions:
             )
         shares, tag = parsed
         total = sum(shares.values())
-        if abs(total - 1) > TOLERANCE or min(shares.values()) < 0:
+        if abs(total - 1) > max(TOLERANCE, _ROUNDED * len(shares)) or min(shares.values()) < 0:
             raise InputError(
                 f"{path!r} must hold probabilities that sum to 1, got {line!r} at line {number}; predict "
                 "with --cb_explore_adf or --cb_explore to have them"
             )
-        rows.append(shares)
+        rows.append({place: share / total for place, share in shares.items()})
         tags += [tag] if tag else []
     if not rows:
         raise InputError(f"{path!r} must hold predictions, got none")

@@ -43,6 +43,13 @@ def read_log(source: Any, **said: Unpack[LogArguments]) -> LoggedBandit:
         dictionary, or the path of a CSV, Parquet, JSON or dsjson file, of a folder or pattern of them, or of
         a DuckDB or SQLite database. An open connection to either database will do too.
     {log arguments}
+
+    Examples
+    --------
+    >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
+    >>> log = kwis.read_log(frame, propensity="p", context=["age"])
+    >>> log.action_names, len(log.propensity)
+    (('a', 'b'), 40)
     """
     refuse_unknown(said, "read_log")
     read = read_source(source, reading_of(said))

@@ -50,6 +50,12 @@ class ScannedLog:
         Which columns are what.
     call
         The call of :func:`kwis.scan_log` that made it.
+
+    Examples
+    --------
+    >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
+    >>> isinstance(kwis.scan_log(frame, propensity="p", context=["age"]), kwis.ScannedLog)
+    True
     """
 
     source: Batches | Whole
@@ -95,6 +101,13 @@ def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
         tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
         workers of the ``client`` it is evaluated with.
     {log arguments}
+
+    Examples
+    --------
+    >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
+    >>> log = kwis.scan_log(frame, propensity="p", context=["age"])
+    >>> log.read().action_names
+    ('a', 'b')
     """
     refuse_unknown(said, "scan_log")
     roles = roles_of(said)
