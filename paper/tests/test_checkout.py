@@ -19,7 +19,7 @@ def results() -> Results:
     return results_of(["yeast"], ["oracle", "non-oracle"], half_as_bad, every=6)
 
 
-def test_the_table_of_readme_is_made_between_its_marks_and_nowhere_else(results: Results) -> None:
+def test_the_table_of_the_summary_is_made_between_its_marks_and_nowhere_else(results: Results) -> None:
     text = f"# Title\n\nbefore\n{checkout.BEGIN}\nold\n{checkout.END}\n\nafter\n"
     found = checkout.with_table(text, results)
     assert found.startswith(f"# Title\n\nbefore\n{checkout.BEGIN}\n| Published table")
@@ -33,9 +33,9 @@ def test_the_table_of_readme_is_made_between_its_marks_and_nowhere_else(results:
 
 def test_pages_are_written_once_and_a_check_says_what_would_change(results: Results, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"{checkout.BEGIN}\n{checkout.END}\n")
+    (tmp_path / "docs" / "paper.md").write_text(f"{checkout.BEGIN}\n{checkout.END}\n")
     assert len(checkout.write(results, tmp_path, check=True)) == 4
-    assert list((tmp_path / "docs").iterdir()) == []
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["paper.md"]
     assert len(checkout.write(results, tmp_path)) == 4
     assert checkout.write(results, tmp_path) == []
     (tmp_path / "docs" / "reproduction.md").write_text("edited by hand")
@@ -57,3 +57,26 @@ def test_only_the_very_same_experiments_keep_their_earlier_bandwidths() -> None:
     assert set(found.outcomes["kernel-wis-per-feature"]) == set(bare.cells) - {changed}
     assert set(found.bandwidths["per-feature"]) == set(bare.cells) - {changed}
     assert found.outcomes["wis"] == moved
+
+
+def test_what_is_new_of_an_estimator_joins_what_earlier_results_have_of_it(results: Results) -> None:
+    name, kind = "kernel-wis-per-feature-plain", "per-feature-plain"
+    first, second, third = list(results.cells)[:3]
+    wis, shared = results.outcomes["wis"], results.bandwidths["shared"]
+
+    def with_plain(keys: tuple[str, ...], value: float) -> Results:
+        plain = {key: replace(wis[key], value=value) for key in keys}
+        widths = {key: shared[key] for key in keys}
+        return replace(
+            results,
+            outcomes={**results.outcomes, name: plain},
+            bandwidths={**results.bandwidths, kind: widths},
+        )
+
+    found = with_earlier(with_plain((second, third), 0.2), with_plain((first, second), 0.1))
+    assert {key: one.value for key, one in found.outcomes[name].items()} == {
+        first: 0.1,
+        second: 0.2,
+        third: 0.2,
+    }
+    assert set(found.bandwidths[kind]) == {first, second, third}

@@ -10,7 +10,7 @@ import pytest
 import kwis
 from kwis import DirectMethod, DoublyRobust, KernelWIS, PredictedSample, WeightedSample
 from kwis.bandwidth.shrunk import select_shrunk
-from kwis.intervals.student import model_error
+from kwis.estimators.joint import model_error
 from kwis.models.propensity.repair import fit_repair
 from kwis.models.propensity.repair_logged import fit_repair_logged
 from kwis_paper import archive

@@ -325,7 +325,7 @@ def test_time_left_is_told_by_the_work_done_not_by_the_cells() -> None:
 def test_batches_that_another_run_is_at_are_left_to_it(
     finished: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwis_paper.runner.BATCH", 20)
+    monkeypatch.setattr("kwis_paper.cost.BATCH", 20)
     path, cells = tmp_path / "shared.sqlite", _cells(table)
     with Store(path) as store, Store(path) as other:
         with other.claimed(cells[20].key):

@@ -34,6 +34,7 @@ INSIDE = {
     "kwis.report.charts.canvas": "their strokes",
     "kwis.report.markup": "the page is written as a report",
     "kwis.report.wording": "numbers are written as in a report",
+    "kwis.estimators.joint": "the error that a fitted model adds to a standard error",
     "kwis.kernel": "kernel sums",
     "kwis.kernel.fused": "kernels of distances that many cells share",
     "kwis.kernel.geometry": "those distances",

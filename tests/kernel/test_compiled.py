@@ -89,11 +89,24 @@ def test_many_weight_vectors_score_as_each_alone(compiled, dtype, tolerance, cat
         assert scores[index, column] == pytest.approx(expected, rel=tolerance)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_so_many_vectors_that_a_matrix_product_sums_them_score_as_few_do(compiled):
+    context, weight, folds = sample((50, 41), 4, ())
+    weights = weight[:, None] ** np.linspace(0.5, 2, 20)
+    many = ManyCV(Geometry.of(context, ()), Folds.of(folds), RBF, compiled)
+    bandwidths = np.array([8.0, 0.9])
+    together = many.scan(weights, bandwidths, np.ones((2, 20), dtype=bool), np.float64)
+    apart = many.scan(weights, bandwidths, np.arange(20) < np.array([[10], [10]]), np.float64)
+    np.testing.assert_allclose(apart[:, :10], together[:, :10], rtol=1e-12)
+    assert not apart[:, 10:].any()
+
+
 CALLS = {
     "fused.py": ["exp2.py"],
     "fused_features.py": ["exp2.py", "fused.py"],
     "fused_pairs.py": ["exp2.py", "fused.py"],
     "fused_sums.py": ["exp2.py"],
+    "fused_columns.py": ["exp2.py"],
     "fused_kept.py": ["exp2.py", "fused.py", "fused_features.py", "fused_pairs.py"],
 }
 

@@ -148,8 +148,10 @@ def with_earlier(results: Results, earlier: Results) -> Results:
     stages = tuple(timing for timing in earlier.timings if timing.stage.startswith("per-feature"))
     return replace(
         results,
-        outcomes=added | dict(results.outcomes),
-        bandwidths=bandwidths | dict(results.bandwidths),
+        outcomes=dict(results.outcomes)
+        | {name: {**found, **results.outcomes.get(name, {})} for name, found in added.items()},
+        bandwidths=dict(results.bandwidths)
+        | {kind: {**found, **results.bandwidths.get(kind, {})} for kind, found in bandwidths.items()},
         timings=(*results.timings, *stages),
     )
 

@@ -1,4 +1,4 @@
-"""The files of a checkout that come from committed results: pages of docs, and the table in README."""
+"""The pages of docs that come from committed results, and the tables between marks in one of them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ END = "<!-- end of what comes from results/ -->"
 
 def write(results: Results, root: Path, *, check: bool = False) -> list[Path]:
     """Write what differs, and return it; with ``check`` write nothing."""
-    readme = root / "README.md"
+    summary = root / "docs" / "paper.md"
     wanted = {
         root / "docs" / "reproduction.md": reproduction.as_page(results),
         root / "docs" / "expected-truth.md": expected.as_page(results),
         root / "docs" / "past-the-paper.md": story.as_page(past_the_paper(results)),
-        readme: with_table(readme.read_text(encoding="utf-8"), results),
+        summary: with_table(summary.read_text(encoding="utf-8"), results),
     }
     changed = [
         path
@@ -40,11 +40,13 @@ def write(results: Results, root: Path, *, check: bool = False) -> list[Path]:
 
 
 def with_table(text: str, results: Results) -> str:
-    """The text of README with what stands between its marks made anew."""
+    """The text of the summary with what stands between its marks made anew."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InputError(f"`README.md` must hold the lines {BEGIN!r} and {END!r}, got a text without them")
+        raise InputError(
+            f"`docs/paper.md` must hold the lines {BEGIN!r} and {END!r}, got a text without them"
+        )
     return f"{before}{BEGIN}\n{_summary(results)}\n\n{_errors(results)}\n{END}{after}"
 
 

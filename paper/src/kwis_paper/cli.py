@@ -358,13 +358,13 @@ def pages(
         Path, typer.Option("--from", metavar="FOLDER", help="A folder of committed results.")
     ] = RESULTS,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The checkout to write README and docs of.")
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The checkout to write docs of.")
     ] = Path(),
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 if any of them would change.")
     ] = False,
 ) -> None:
-    """Make the pages of docs and the table of README that come from committed results, byte for byte."""
+    """Make the pages of docs that come from committed results, and the tables in docs/paper.md."""
     with clear_errors():
         from kwis_paper import archive, checkout
 

@@ -5,7 +5,7 @@ minutes.
 - ``neural``: networks of one and two hidden layers log, behave and are evaluated.
 - ``fitted``, ``rounded``, ``stale``, ``tempered``, ``dropped-covariate``: wrong propensities that reveal no
   label, each to a few degrees.
-- ``kernels``: a few experiments for every kernel.
+- ``kernels``: at least forty experiments for every kernel, half of them with wrong propensities.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _NETWORKS = tuple(
     for stage in ("early", "late")
 )
 _REACH = 2
+_KERNEL_SETS = 4  # of faulty actions, and with right and wrong propensities of each
+_KERNEL_TARGETS = 5  # three Gibbs policies, IW and SNIW
 _COLD, _WARM = TEMPERATURES
 
 
@@ -90,14 +92,10 @@ def _misreported(faulty: FaultySets, how: str) -> Iterator[Roles]:
 
 
 def _kernels(faulty: FaultySets) -> Iterator[Roles]:
-    for actions in faulty[:3]:
+    for actions in faulty[:_KERNEL_SETS]:
         logging = Gibbs(actions, _WARM)
         for behaviour in (logging, Gibbs(actions, _COLD)):
-            yield from (Roles(logging, target, behaviour) for target in _targets(faulty)[:2])
-    for explorer in _EXPLORERS:
-        yield from (
-            Roles(explorer, target, Misreported("tempered", 2.0, explorer)) for target in _targets(faulty)[:2]
-        )
+            yield from (Roles(logging, target, behaviour) for target in _targets(faulty)[:_KERNEL_TARGETS])
 
 
 def _targets(faulty: FaultySets) -> tuple[Policy, ...]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from kwis import BandwidthChoice
 from kwis.typing import Floats
 from kwis_paper.estimates import TestSetEstimates
 from kwis_paper.grid import Cell
@@ -19,6 +22,12 @@ class StoredBandwidth:
     value: Floats
     score: float
     evaluations: int
+
+    @classmethod
+    def of(cls, key: str, kind: str, choice: BandwidthChoice) -> StoredBandwidth:
+        """A choice of the library, for the cell with this key."""
+        value = np.atleast_1d(choice.value)
+        return cls(key=key, kind=kind, value=value, score=choice.score, evaluations=choice.evaluations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

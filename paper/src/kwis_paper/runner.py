@@ -18,7 +18,7 @@ from kwis import InputError, WeightedSample
 from kwis.estimators import Estimator
 from kwis.runtime.threads import default_threads, engine
 from kwis.typing import Bandwidth
-from kwis_paper import stages
+from kwis_paper import cost, stages
 from kwis_paper.catalogue import DatasetSpec
 from kwis_paper.datasets import Dataset, load
 from kwis_paper.estimates import PER_FEATURE, PLAIN, SHARED
@@ -26,13 +26,8 @@ from kwis_paper.grid import SETTINGS, Cell, dataset_cells
 from kwis_paper.progress import Progress
 from kwis_paper.records import CellFacts, StoredBandwidth
 from kwis_paper.sample import whole_pairs
-from kwis_paper.simulate import Design, Laboratory
+from kwis_paper.simulate import Laboratory
 from kwis_paper.store import Store
-
-BATCH = 256  # weight vectors that share passes over the training contexts
-LARGE_BATCH = 54  # where a pass takes long, so that something is stored within a minute or so
-_LARGE = 12_000  # training rows
-_TEST_WORK = 4.0  # what a pair of test rows costs in estimates, in units of a pair of training rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +140,8 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     pending = {(dataset.name, setting): pending_of(store, task, cells) for dataset, setting, cells in plan}
     left = sum(map(len, pending.values()))
     work = sum(
-        len(pending[dataset.name, setting]) * _work(dataset.n, store.design) for dataset, setting, _ in plan
+        cost.of_cells(dataset.n, len(pending[dataset.name, setting]), store.design)
+        for dataset, setting, _ in plan
     )
     progress = Progress(left, stream, work=work)
     tally = Tally()
@@ -165,15 +161,6 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
         elsewhere=tally.elsewhere,
         seconds=time.monotonic() - start,
     )
-
-
-def _work(n: int, design: Design) -> float:
-    """What a cell costs, in pairs of training rows: its share of the bandwidths, and its estimates."""
-    return sum(_parts_of_work(n, design))
-
-
-def _parts_of_work(n: int, design: Design) -> tuple[float, float]:
-    return ((1 - design.test_share) * n) ** 2, _TEST_WORK * (design.test_share * n) ** 2
 
 
 def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[Cell]:
@@ -214,8 +201,7 @@ class _Setting:
     tally: Tally
 
     def run(self, cells: Sequence[Cell]) -> None:
-        size = LARGE_BATCH if self.laboratory.rows[0].size > _LARGE else BATCH
-        for batch in (cells[start : start + size] for start in range(0, len(cells), size)):
+        for batch in (cells[start : start + cost.BATCH] for start in range(0, len(cells), cost.BATCH)):
             if not pending_of(self.store, self.task, batch):
                 continue
             with self.store.claimed(batch[0].key) as free:
@@ -228,7 +214,7 @@ class _Setting:
 
     def _batch(self, batch: Sequence[Cell], todo: Sequence[Cell]) -> None:
         label = f"{self.laboratory.dataset.name} {self.setting}"
-        choosing, estimating = _parts_of_work(self.laboratory.dataset.n, self.store.design)
+        n, design = self.laboratory.dataset.n, self.store.design
         begun = time.monotonic()
         trained = self.laboratory.train(batch)
         if trained:
@@ -236,11 +222,11 @@ class _Setting:
         begun = time.monotonic()
         shared, errors = self._shared(batch)
         self._time("bandwidths", len(todo), begun)
-        self.progress.advance(0, label, choosing * len(todo))
+        self.progress.advance(0, label, cost.choosing(n, len(todo), design))
         begun = time.monotonic()
         for cell in todo:
             self._cell(cell, shared.get(cell.key), errors.get(cell.key))
-            self.progress.advance(1, label, estimating)
+            self.progress.advance(1, label, cost.estimating(n, design))
         self._time(self._stage, len(todo), begun)
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis import BandwidthChoice, WeightedSample, select_bandwidth, select_bandwidths
+from kwis import WeightedSample, select_bandwidth, select_bandwidths
 from kwis.bandwidth.scale import default_starts, typical_distance
 from kwis.estimators import Estimator
 from kwis.estimators.state_wis import state_codes, sums_by_state
@@ -84,7 +84,8 @@ def choose_shared(laboratory: Laboratory, cells: Sequence[Cell]) -> Chosen:
         return Chosen((), errors)
     choices = select_bandwidths(laboratory.train_context, weights[:, usable], folds=laboratory.fold_labels)
     stored = (
-        _stored(cells[number], SHARED_KIND, choice) for number, choice in zip(usable, choices, strict=True)
+        StoredBandwidth.of(cells[number].key, SHARED_KIND, choice)
+        for number, choice in zip(usable, choices, strict=True)
     )
     return Chosen(tuple(stored), errors)
 
@@ -104,7 +105,7 @@ def choose_per_feature(laboratory: Laboratory, cell: Cell, kind: str, shared: fl
     choice = select_bandwidth(
         context, weight, folds=laboratory.fold_labels, per_feature=True, starts=starts, max_evaluations=cap
     )
-    return _stored(cell, kind, choice)
+    return StoredBandwidth.of(cell.key, kind, choice)
 
 
 def estimate(
@@ -194,16 +195,6 @@ def _one_by_one(estimator: Estimator[WeightedSample], experiment: Experiment) ->
     return TestSetEstimates(
         value=np.array([result.value for result in results]),
         std_error=np.array([result.std_error for result in results]),
-    )
-
-
-def _stored(cell: Cell, kind: str, choice: BandwidthChoice) -> StoredBandwidth:
-    return StoredBandwidth(
-        key=cell.key,
-        kind=kind,
-        value=np.atleast_1d(choice.value),
-        score=choice.score,
-        evaluations=choice.evaluations,
     )
 
 

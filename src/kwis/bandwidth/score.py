@@ -32,6 +32,12 @@ def cv_score(
     and its derivative with respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared
     bandwidth, ``(d,)`` for one per feature. ``mass`` is how often each row counts, as one predicted and as
     one that predicts.
+
+    Examples
+    --------
+    >>> score, gradient = kwis.cv_score([[0.0], [0.0], [1.0], [1.0]], [2.0, 2.0, 1.0, 1.0], 0.2, [0, 1, 0, 1])
+    >>> round(score, 6)
+    0.0
     """
     contexts = check.contexts(context)
     n, d = contexts.shape
@@ -59,6 +65,11 @@ def kernel_mean(
 
     With ``at=None`` around its own rows, each counted in its own mean. Where a compact kernel leaves a row
     without neighbours, its nearest rows are averaged.
+
+    Examples
+    --------
+    >>> kwis.kernel_mean([2.0, 1.0, 0.5], [[0.0], [0.0], [1.0]], bandwidth=0.5).round(3)
+    array([1.437, 1.437, 0.713])
     """
     contexts = check.contexts(context)
     n, d = contexts.shape

@@ -65,6 +65,13 @@ def select_bandwidth(
     -------
     BandwidthChoice
         ``value`` is infinite where the mean of all weights predicts at least as well as any kernel mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 60)[:, None]
+    >>> kwis.select_bandwidth(x, 1 + x[:, 0]).value < 0.5
+    True
     """
     problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     weights = check.weights(weight, "weight", problem.geometry.n)

@@ -32,8 +32,9 @@ from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 _FEW = 4  # vectors; fewer are quicker one by one
 _NEAR = 0.05  # share above a vector's best score within which its curve is scanned more closely
 _FINE = math.log(2) / 28  # spacing of the fine nodes in log h
-_HALF = 2  # fine nodes on each side of a minimum
-_ROUNDS = 8  # of moving the fine nodes along where the minimum was not among them
+_OFFSETS = np.arange(-2, 3)  # of the nodes around a minimum
+_WIDER = 4  # how much farther apart nodes are where the minimum was not between them
+_ROUNDS = 8  # of looking for it
 _BATCH = 512  # vectors per pass, which bounds memory
 
 
@@ -56,6 +57,13 @@ def select_bandwidths(
     Shared bandwidths of many columns come from matrix products common to all; their scores are within 1e-6
     relative of those of the single selection. One per feature, and compact kernels, are searched column by
     column. The callback's ``start`` counts the columns done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 60)[:, None]
+    >>> len(kwis.select_bandwidths(x, np.column_stack([1 + x, 2 - x])))
+    2
     """
     problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)
@@ -98,7 +106,7 @@ def _together(problem: Problem, plan: Plan, columns: Floats, told: Callback) -> 
     curves = _Curves(_scores(problem, plan), weights, scan_grid(problem.typical), told)
     dips = curves.dips(np.array([column.score > 0 for column in scaled]))
     curves.refine(dips)
-    lost = {dip.vector for dip in dips if dip.lost}
+    lost = {dip.vector for dip in dips if math.isfinite(dip.x) and not dip.found}
     ends: list[list[tuple[Bandwidth, float]]] = [[] for _ in scaled]
     for dip in dips:
         if math.isfinite(dip.x):
@@ -126,14 +134,23 @@ def _scores(problem: Problem, plan: Plan) -> Scores:
 
 @dataclass(slots=True)
 class _Dip:
-    """A minimum of one vector's curve: where it seems to be, in ``log h``, its score, and whether the fine
-    nodes failed to find it.
+    """A minimum of one vector's curve: where it seems to be, in ``log h``, and its score.
+
+    ``step`` is how many fine nodes the next five lie apart; ``found`` whether the minimum is placed.
     """
 
     vector: int
     x: float
     score: float = math.inf
-    lost: bool = False
+    step: int = 1
+    found: bool = False
+
+    def place(self, x: Floats, scores: Floats) -> None:
+        """Move to the minimum of the polynomial through some nodes."""
+        self.x, self.score = _polynomial_minimum(x, scores)
+        inside = x[0] < self.x < x[-1]
+        self.found = inside and self.step == 1
+        self.step = 1 if inside else _WIDER
 
 
 @dataclass(slots=True)
@@ -181,23 +198,25 @@ class _Curves:
         return _polynomial_minimum(np.log(self.grid[nodes]), scores[nodes])[0]
 
     def refine(self, dips: list[_Dip]) -> None:
-        """Place every dip on nodes so fine that the polynomial through five of them is exact."""
+        """Place every dip on nodes so fine that the polynomial through five of them is exact.
+
+        A minimum that is not between its five nodes is looked for among wider ones, then again among fine
+        ones.
+        """
         self._beyond_the_grid([dip for dip in dips if math.isinf(dip.x)])
         pending = [dip for dip in dips if math.isfinite(dip.x)]
         for _ in range(_ROUNDS):
             if not pending:
                 return
-            centres = [round(dip.x / _FINE) for dip in pending]
-            nodes = np.unique([centre + offset for centre in centres for offset in range(-_HALF, _HALF + 1)])
+            places = [dip.step * (round(dip.x / (_FINE * dip.step)) + _OFFSETS) for dip in pending]
+            nodes = np.unique(places)
             wanted = np.zeros((nodes.size, self.weights.shape[1]), dtype=bool)
-            places = [np.searchsorted(nodes, centre + np.arange(-_HALF, _HALF + 1)) for centre in centres]
             for dip, place in zip(pending, places, strict=True):
-                wanted[place, dip.vector] = True
+                wanted[np.searchsorted(nodes, place), dip.vector] = True
             scores = self.scan(np.exp(nodes * _FINE), wanted, np.float64)
             for dip, place in zip(pending, places, strict=True):
-                dip.x, dip.score = _polynomial_minimum(nodes[place] * _FINE, scores[place, dip.vector])
-                dip.lost = dip.x in (nodes[place[0]] * _FINE, nodes[place[-1]] * _FINE)
-            pending = [dip for dip in pending if dip.lost]
+                dip.place(place * _FINE, scores[np.searchsorted(nodes, place), dip.vector])
+            pending = [dip for dip in pending if not dip.found]
 
     def _beyond_the_grid(self, dips: list[_Dip]) -> None:
         """Far above the typical distance a curve is nearly straight in ``1/h^2``: where it falls towards 0,

@@ -1,9 +1,8 @@
-"""Held-out errors of many weight vectors on the same contexts and folds: one kernel block, one matrix product
-for all.
-"""
+"""Held-out errors of many weight vectors on the same contexts and folds: kernels are made once for all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ _BLOCK_CELLS = 1 << 20
 # squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
 _FARTHEST = 1e30
 _LOG2_E = 1.4426950408889634
+_FEW = 16  # columns; with more, a matrix product is quicker than sums column by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +39,61 @@ class ManyCV:
         """
         smallest = float(bandwidths.min())
         points = self.geometry.scaled(smallest)
+        shrink = (smallest / bandwidths) ** 2
         centred = np.concatenate([weights - weights.mean(axis=0), np.ones((len(weights), 1))], axis=1)
         narrow = np.ascontiguousarray(centred * self.folds.mass[:, None], dtype=dtype)
+        nodes = [(index, np.flatnonzero(row)) for index, row in enumerate(wanted) if row.any()]
+        few = [node for node in nodes if self.compiled and node[1].size <= _FEW]
+        many = [node for node in nodes if not self.compiled or node[1].size > _FEW]
 
         def block(held_out: Ints) -> Floats:
             job = self.folds.job(held_out)
             truth, known = centred[job.held_out, :-1], narrow[job.rest]
             share = self.folds.share[job.held_out]
-            kernels = self._kernels(job, points, dtype)
             scores = np.zeros(wanted.shape)
-            for index, h in enumerate(bandwidths):
-                columns = np.flatnonzero(wanted[index])
-                if columns.size:
-                    kernel = job.without_own(kernels((smallest / h) ** 2), 0.0)
-                    predicted = _predict(kernel, known, columns)
-                    scores[index, columns] = share @ (truth[:, columns] - predicted) ** 2
+            for (index, columns), sums in self._sums(job, points, known, shrink, few, many):
+                predicted = sums[:, :-1].astype(np.float64) / sums[:, -1:]
+                scores[index, columns] = share @ (truth[:, columns] - predicted) ** 2
             return scores
 
         return np.sum(each_block(block, self.folds.blocks(max(1, _BLOCK_CELLS // self.geometry.n))), axis=0)
 
-    def _kernels(self, job: Job, points: Scaled, dtype: Any) -> Any:
-        """Function from ``(smallest bandwidth / bandwidth)^2`` to the row-shifted kernel of the block."""
+    def _sums(
+        self,
+        job: Job,
+        points: Scaled,
+        known: Floats,
+        shrink: Floats,
+        few: Sequence[_Node],
+        many: Sequence[_Node],
+    ) -> Iterator[tuple[_Node, Floats]]:
+        """Kernel sums of the wanted columns of ``known`` and, last, of its last column, the mass."""
         here, there = points.take(job.held_out), points.take(job.rest)
         q = squared_distances(here.numeric, there.numeric, by_difference=self.kernel is not RBF)
         mismatch = mismatches(here, there) if here.penalty.size else None
         if self.kernel is not RBF:
-            return lambda shrink: self._shifted(job, q, mismatch, shrink).astype(dtype)
+            for index, columns in many:
+                kernel = self._shifted(job, q, mismatch, float(shrink[index])).astype(known.dtype)
+                yield (index, columns), job.without_own(kernel, 0.0) @ _with_mass(known, columns)
+            return
         if mismatch is not None:
             q += 2 * mismatch
         q -= job.without_own(q, np.inf).min(axis=1, keepdims=True)
-        near = np.minimum(q, _FARTHEST, out=q).astype(dtype)
-        out = np.empty_like(near)
+        near = np.minimum(q, _FARTHEST, out=q).astype(known.dtype, copy=False)
+        if few:
+            yield from zip(few, _sums_of_few(near, known, shrink, few), strict=True)
+        kernel = np.empty_like(near) if many else near
+        for index, columns in many:
+            self._rbf(near, float(shrink[index]), kernel)
+            yield (index, columns), job.without_own(kernel, 0.0) @ _with_mass(known, columns)
+
+    def _rbf(self, q: Floats, shrink: float, out: Floats) -> None:
         if self.compiled:
-            return lambda shrink: _compiled_kernel(near, shrink, out)
-        return lambda shrink: np.exp(np.multiply(near, dtype(-0.5 * shrink), out=out), out=out)
+            from kwis.kernel.fused import kernel_from_distances
+
+            kernel_from_distances(q, q.dtype.type(0.5 * _LOG2_E * shrink), out)
+        else:
+            np.exp(np.multiply(q, q.dtype.type(-0.5 * shrink), out=out), out=out)
 
     def _shifted(self, job: Job, q: Floats, mismatch: Floats | None, shrink: float) -> Floats:
         codes = 0.0 if mismatch is None else mismatch
@@ -80,17 +101,21 @@ class ManyCV:
         return shifted_kernel(log_k, job.without_own(q + 2 * codes, np.inf))[0]
 
 
-def _compiled_kernel(q: Floats, shrink: float, out: Floats) -> Floats:
-    from kwis.kernel import fused
-
-    fused.kernel_from_distances(q, q.dtype.type(0.5 * _LOG2_E * shrink), out)
-    return out
+_Node = tuple[int, Ints]
+"""Index of a bandwidth, and the columns that are wanted there."""
 
 
-def _predict(kernel: Floats, known: Floats, columns: Ints) -> Floats:
-    """Held-out means of the given columns; the last column of ``known`` is the mass, by which the others are
-    multiplied.
-    """
-    everything = columns.size == known.shape[1] - 1
-    sums = kernel @ (known if everything else known[:, np.append(columns, -1)])
-    return sums[:, :-1].astype(np.float64) / sums[:, -1:]
+def _with_mass(known: Floats, columns: Ints) -> Floats:
+    return known if columns.size == known.shape[1] - 1 else known[:, np.append(columns, -1)]
+
+
+def _sums_of_few(near: Floats, known: Floats, shrink: Floats, nodes: Sequence[_Node]) -> list[Floats]:
+    """Sums of every node, in compiled code."""
+    from kwis.kernel.fused_columns import column_sums
+
+    used = [np.append(columns, known.shape[1] - 1) for _, columns in nodes]
+    ends = np.cumsum([0, *(columns.size for columns in used)])
+    sums = np.zeros((len(near), int(ends[-1])))
+    stretches = (0.5 * _LOG2_E * shrink[[index for index, _ in nodes]]).astype(near.dtype)
+    column_sums(near, np.ascontiguousarray(known.T), stretches, ends, np.concatenate(used), sums)
+    return np.split(sums, ends[1:-1], axis=1)

@@ -41,6 +41,14 @@ class Kernel:
     slope
         Derivative of ``log_profile``, elementwise. Where it is singular at ``q = 0``, return 0 there: the
         distances it multiplies are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rational = kwis.Kernel("rational", lambda q: -np.log1p(q), lambda q: -1 / (1 + q))
+    >>> kernels = (kwis.RBF, kwis.Laplace, kwis.Matern32, kwis.Matern52, kwis.Epanechnikov, rational)
+    >>> [kernel.name for kernel in kernels]
+    ['rbf', 'laplace', 'matern32', 'matern52', 'epanechnikov', 'rational']
     """
 
     name: str
@@ -109,6 +117,11 @@ def bandwidth_from_lambda(lambda_: float, levels: int) -> float:
 
     Their kernel is ``1 - lambda`` on a match and ``lambda / (levels - 1)`` on a mismatch, with ``lambda``
     from 0 (only equal levels count) to ``(levels - 1) / levels`` (all levels count alike).
+
+    Examples
+    --------
+    >>> round(kwis.bandwidth_from_lambda(0.2, levels=3), 3)
+    0.693
     """
     if levels < 2:
         raise InputError(f"`levels` must be at least 2, got {levels}")

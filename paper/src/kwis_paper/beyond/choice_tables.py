@@ -1,14 +1,12 @@
-"""Tables of intervals, of what was recommended, and of how bandwidths and kernels were chosen."""
+"""Tables of intervals, of what was recommended, and of how bandwidths were chosen."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from kwis.kernel.profiles import KERNELS
-from kwis_paper.beyond.columns import AVERAGED, BEST, CRITERIA, KERNEL_COLUMNS
+from kwis_paper.beyond.columns import AVERAGED, BEST, CRITERIA
 from kwis_paper.beyond.intervals import SHOWN
-from kwis_paper.beyond.kernels import KERNEL_ROWS
 from kwis_paper.beyond.naming import called, table_of
 from kwis_paper.beyond.summary import (
     coverage,
@@ -133,28 +131,4 @@ def bandwidth_table(results: Results) -> Table:
             "Its error",
         ),
         lines,
-    )
-
-
-def kernel_table(results: Results) -> Table:
-    """Kernel-WIS, plain and normalised, with every kernel."""
-    cells = finished(results, "kernels", column=KERNEL_COLUMNS[0])
-    lines = []
-    for dataset in datasets_of(cells):
-        part = [facts for facts in cells if facts.dataset == dataset]
-        entries = (
-            text(dataset),
-            whole(len(part)),
-            *(number(error(results, name, part)) for name in KERNEL_COLUMNS),
-        )
-        lines.append(Line(entries=entries, dataset=dataset, setting="kernels"))
-    return table_of(
-        "kernels",
-        "Kernels",
-        f"Error of Kernel-WIS and of its normalised form with every kernel, each with a bandwidth "
-        f"cross-validated on {KERNEL_ROWS:,} "
-        "of the training rows where there are more.",
-        ("Dataset", "N", *(form for _ in KERNELS for form in ("Kernel-WIS", "Normalised"))),
-        lines,
-        groups=("", "", *(kernel for kernel in KERNELS for _ in range(2))),
     )

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kwis import VIS, EmpiricalBernstein, LogarithmicSmoothing, WeightedSample
+from kwis.estimators.joint import model_error
 from kwis.intervals import IntervalMethod
 from kwis.intervals.student import (
     LONGEST_ARM,
     bias_beyond_chance,
     degrees_of_freedom,
     leave_one_out_error,
-    model_error,
     student_ends,
 )
 from kwis.typing import Floats

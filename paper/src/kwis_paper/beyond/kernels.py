@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 import numpy as np
 
-from kwis import select_bandwidth
+from kwis import select_bandwidths
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.neighbourhood import LocalSums
 from kwis.kernel import kernel_products
@@ -16,6 +18,7 @@ from kwis_paper.beyond.criteria import choices, estimate_path, usual_grid
 from kwis_paper.estimates import Influenced, TestSetEstimates, local_of
 from kwis_paper.grid import Cell
 from kwis_paper.pairs import Pairs
+from kwis_paper.records import StoredBandwidth
 from kwis_paper.simulate import Experiment, Laboratory
 
 KERNEL_ROWS = 1000
@@ -50,30 +53,41 @@ def by_criterion(laboratory: Laboratory, cell: Cell, pairs: Pairs, shared: float
     }
 
 
-def by_kernel(laboratory: Laboratory, cell: Cell) -> Estimates:
-    """Plain and normalised estimates with every kernel, its bandwidth chosen by cross-validation on some rows
-    of the training log.
+def choose_by_kernel(laboratory: Laboratory, cells: Sequence[Cell]) -> Iterator[StoredBandwidth]:
+    """Bandwidths of many cells for every kernel, by cross-validation on some rows of the training log; cells
+    whose weights are all 0 there have none.
     """
-    experiment = laboratory.experiment(cell)
     rows = _some_rows(laboratory)
-    context, weight, folds = (
-        experiment.train_context[rows],
-        experiment.train_weight[rows],
-        laboratory.fold_labels[rows],
-    )
+    weights = laboratory.train_weights(cells)[rows]
+    usable = np.flatnonzero(np.isfinite(weights).all(axis=0) & weights.any(axis=0)).tolist()
+    if not usable:
+        return
+    context, folds = laboratory.train_context[rows], laboratory.fold_labels[rows]
+    for kernel in KERNELS:
+        choices = select_bandwidths(context, weights[:, usable], folds=folds, kernel=kernel)
+        for place, choice in zip(usable, choices, strict=True):
+            yield StoredBandwidth.of(cells[place].key, kind_of(kernel), choice)
+
+
+def kind_of(kernel: str) -> str:
+    """Under which bandwidths for a kernel are stored."""
+    return f"kernel-{kernel}"
+
+
+def by_kernel(experiment: Experiment, bandwidths: Mapping[str, float]) -> Estimates:
+    """Plain and normalised estimates with every kernel at its bandwidth."""
     found: Estimates = {}
-    for name in KERNELS:
-        choice = select_bandwidth(context, weight, folds=folds, kernel=name)
-        plain, normalised = _both(experiment, _sums(experiment, float(choice.value), name))
+    for kernel, bandwidth in bandwidths.items():
+        plain, normalised = _both(experiment, _sums(experiment, bandwidth, kernel))
         found |= {
-            f"kernel-wis-{name}": plain.estimates,
-            f"normalised-kernel-wis-{name}": normalised.estimates,
+            f"kernel-wis-{kernel}": plain.estimates,
+            f"normalised-kernel-wis-{kernel}": normalised.estimates,
         }
     return found
 
 
 def _some_rows(laboratory: Laboratory) -> Ints:
-    """Training rows that bandwidths of all kernels are chosen on: those without compiled sums are slow."""
+    """Training rows that bandwidths of all kernels are chosen on: a compact kernel's take long."""
     n = laboratory.rows[0].size
     return np.sort(names.stream(laboratory.dataset.name, "kernel-rows").permutation(n)[:KERNEL_ROWS])
 

@@ -16,6 +16,7 @@ from kwis_paper.beyond.columns import (
 )
 from kwis_paper.beyond.figures import all_figures
 from kwis_paper.beyond.intervals import DEFAULT_METHOD
+from kwis_paper.beyond.kernel_study import kernel_words
 from kwis_paper.beyond.naming import NAMES, called
 from kwis_paper.beyond.summary import (
     SEVEN,
@@ -226,7 +227,7 @@ def _bandwidths(results: Results) -> list[str]:
                 f"Normalised Kernel-WIS with {given}, on {len(cells):,} experiments, by its bandwidth: "
                 f"{listed}."
             )
-    return said or ["There are no other bandwidths in these results yet."]
+    return [*(said or ["There are no other bandwidths in these results yet."]), *kernel_words(results)]
 
 
 def as_page(results: Results) -> str:
@@ -240,5 +241,11 @@ def as_page(results: Results) -> str:
 
 def introduction(results: Results) -> str:
     """What this is about, and how its IW and SNIW policies were trained."""
-    once = "Its IW and SNIW policies are trained once per dataset, unlike those of the reproduction."
-    return f"{INTRODUCTION} {once}" if results.design.training == "once" else INTRODUCTION
+    if results.design.training != "once":
+        return INTRODUCTION
+    trained = sum(facts.policy_type in ("IW", "SNIW") for facts in results.cells.values())
+    return (
+        f"{INTRODUCTION} The {trained:,} experiments with IW and SNIW policies here, of "
+        f"{len(results.cells):,}, have policies trained once per dataset; those of the reproduction, and of "
+        "the study of kernels, are trained on every log. Gibbs policies are the same in both."
+    )

@@ -15,6 +15,7 @@ from typing import TextIO
 import numpy as np
 
 from kwis import select_bandwidths
+from kwis.kernel.profiles import KERNELS
 from kwis.runtime.threads import default_threads, engine
 from kwis.typing import Floats, Ints
 from kwis_paper import stages
@@ -25,12 +26,13 @@ from kwis_paper.beyond.intervals import BOUNDED, bounds_of, intervals_of
 from kwis_paper.beyond.measures import Smoothness, divergence
 from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
 from kwis_paper.beyond.workshop import Pair, Workshop
+from kwis_paper.cost import BATCH
 from kwis_paper.datasets import Dataset, load
 from kwis_paper.estimates import mean_of
 from kwis_paper.grid import Cell
 from kwis_paper.progress import Progress
 from kwis_paper.records import CellFacts, Measure, PipelineResults, StoredBandwidth
-from kwis_paper.runner import BATCH, Summary, Tally, Task, cells_of
+from kwis_paper.runner import Summary, Tally, Task, cells_of
 from kwis_paper.sample import stratified, whole_pairs
 from kwis_paper.simulate import Laboratory
 from kwis_paper.store import Store
@@ -122,6 +124,10 @@ class _Dataset:
             self._choose_repaired(batch)
         if part.name == "ablation":
             self.workshop.prepare(pairs, REPAIRS)
+        if part.name == "kernels" and not all(
+            self.store.bandwidth(cell.key, kernels.kind_of(kernel)) for cell in batch for kernel in KERNELS
+        ):
+            self.store.save_bandwidths(kernels.choose_by_kernel(self.laboratory, batch))
 
     def _guarded(self, part: Part, cell: Cell) -> None:
         try:
@@ -205,7 +211,10 @@ class _Dataset:
         return PipelineResults(estimates=tuple(averaged(self.laboratory, cell, self.sums.pairs).items()))
 
     def _kernels(self, cell: Cell) -> PipelineResults:
-        return PipelineResults(estimates=tuple(kernels.by_kernel(self.laboratory, cell).items()))
+        bandwidths = {kernel: self._bandwidth(cell, kernels.kind_of(kernel)) for kernel in KERNELS}
+        return PipelineResults(
+            estimates=tuple(kernels.by_kernel(self.laboratory.experiment(cell), bandwidths).items())
+        )
 
     def _bandwidth(self, cell: Cell, kind: str) -> float:
         stored = self.store.bandwidth(cell.key, kind)
@@ -231,13 +240,7 @@ class _Dataset:
             self.laboratory.train_context, weights[:, usable], folds=self.laboratory.fold_labels
         )
         self.store.save_bandwidths(
-            StoredBandwidth(
-                key=changed[number].key,
-                kind=REPAIRED_KIND,
-                value=np.atleast_1d(choice.value),
-                score=choice.score,
-                evaluations=choice.evaluations,
-            )
+            StoredBandwidth.of(changed[number].key, REPAIRED_KIND, choice)
             for number, choice in zip(usable, choices, strict=True)
         )
 

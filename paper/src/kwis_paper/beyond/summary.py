@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,11 +30,14 @@ SINGLE = (
 
 PAST = "past-the-paper"
 """Name of the results of these studies where they lie beside those of the paper."""
+KERNELS = "kernels"
+"""Name of the results with every kernel, likewise."""
 
 
 def past_the_paper(results: Results) -> Results:
-    """Results of these studies: those beside the paper's, or these themselves."""
-    return results.others.get(PAST, results)
+    """Results of these studies: those beside the paper's, with the study of kernels, or these themselves."""
+    past, kernels = results.others.get(PAST, results), results.others.get(KERNELS)
+    return past if kernels is None else replace(past, others={KERNELS: kernels})
 
 
 def finished(

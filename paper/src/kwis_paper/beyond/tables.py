@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kwis_paper.beyond.checks import Goal, goals
-from kwis_paper.beyond.choice_tables import bandwidth_table, interval_table, kernel_table, regret_table
+from kwis_paper.beyond.choice_tables import bandwidth_table, interval_table, regret_table
 from kwis_paper.beyond.columns import PIPELINES
 from kwis_paper.beyond.error_tables import ablation_table, degree_table, error_table, scenario_table
+from kwis_paper.beyond.kernel_study import kernel_table
 from kwis_paper.beyond.naming import table_of
 from kwis_paper.results import Results
 from kwis_paper.tables.record import MISSING, Line, Table, text

@@ -1,0 +1,42 @@
+"""Sums of a few columns with the RBF kernel at many bandwidths, in compiled code.
+
+A matrix product needs many columns to be worth writing the kernel to memory. With a few, the kernel of a
+short run of pairs is made, used for all its columns, and forgotten.
+"""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwis.kernel.exp2 import exp2
+from kwis.kernel.fused import FAST
+from kwis.runtime.compile import compiled
+
+_RUN = 512  # pairs whose distances and kernel stay in the fastest memory, with the columns of a block's rows
+
+
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
+def column_sums(q, columns, stretches, first, wanted, sums):
+    """Add kernel sums over all pairs to ``sums`` (rows, wanted).
+
+    The kernel of bandwidth ``b`` is ``2**(-stretches[b] q)``, and ``columns[wanted[s]]`` for ``s`` from
+    ``first[b]`` to ``first[b + 1]`` are the columns it is summed with. Each row is summed in the order of
+    its pairs.
+    """
+    k = np.empty(_RUN, q.dtype)
+    for start in range(0, q.shape[1], _RUN):
+        length = min(_RUN, q.shape[1] - start)
+        for row in range(q.shape[0]):
+            distances = q[row, start : start + length]
+            for b in range(stretches.size):
+                stretch = stretches[b]
+                for j in range(length):
+                    k[j] = exp2(-stretch * distances[j])
+                for s in range(first[b], first[b + 1]):
+                    column = columns[wanted[s], start : start + length]
+                    total = k[0] * column[0]
+                    for j in range(1, length):
+                        total += k[j] * column[j]
+                    sums[row, s] += total
