@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 ARGS ?=
 
-.PHONY: demo test test-all test-lowest coverage mutation holds bench lint clean
+.PHONY: demo docs examples-output test test-all test-lowest coverage mutation holds bench lint clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/kwis demo --report report.html $(ARGS)
@@ -23,10 +23,19 @@ test-all: $(VENV)/.installed-dev
 test-lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n 2 -m "not slow" -W default::DeprecationWarning $(ARGS)
 
+# The site in docs/_build/html: examples are run, warnings are errors, links inside are checked, nothing is downloaded.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html $(ARGS)
+	$(BIN)/python -m docs.links docs/_build/html
+
+# Run every code block of README and the site again, and write what it prints beneath it.
+examples-output: $(VENV)/.installed-docs $(VENV)/.installed-dev
+	$(BIN)/python -m tests.docs $(ARGS)
+
 coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report term:skip-covered --cov-report html $(ARGS)
 
-# Do the tests notice small faults in estimators and intervals? An hour or so; it goes on where it was stopped.
+# Do the tests notice small faults in estimators, intervals and readers? An hour or so; it goes on where it was stopped.
 mutation: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
 
@@ -44,7 +53,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist htmlcov .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist htmlcov docs/_build docs/gallery docs/generated .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # A stamp per set of extras, older than pyproject.toml when the requirements have changed.
 $(VENV)/.installed-core: pyproject.toml $(CONSTRAINTS)

@@ -1,44 +1,38 @@
 from __future__ import annotations
 
-import contextlib
-import io
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 
-from kwis.cli.main import main
+from tests.docs.blocks import ROOT, Block, run
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of the README were run."""
-    folder = tmp_path_factory.mktemp("readme")
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        for line in (
-            re.search(r"```sh\n(kwis.*?)```", README, re.DOTALL).group(1).replace("\\\n", "").splitlines()
-        ):
-            quick = (
-                ["--estimator", "wis"] if "evaluate" in line else []
-            )  # the example does the whole work once, which is enough
-            assert main([*shlex.split(line)[1:], *quick]) == 0
-    return folder
+    return tmp_path_factory.mktemp("readme")
 
 
-@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_prints_what_the_readme_shows(code: str, shown: str, folder: Path) -> None:
-    printed = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == shown
+@pytest.fixture(scope="module")
+def printed(folder: Path) -> list[tuple[Block, str]]:
+    """The blocks of README, run in order in one folder, and what they printed."""
+    return run(README, folder)
 
 
-def test_the_commands_write_what_they_say(folder: Path) -> None:
+def test_the_readme_shows_what_its_code_prints(printed: list[tuple[Block, str]]) -> None:
+    shown = [(block.shown, text) for block, text in printed if block.shown is not None]
+    assert shown
+    for expected, text in shown:
+        assert text == expected
+
+
+def test_the_code_writes_what_it_says(printed: list[tuple[Block, str]], folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["report.html", "sample.parquet"]
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(README.splitlines()) <= 135
 
 
 def test_the_values_called_true_are_true() -> None:
@@ -46,7 +40,5 @@ def test_the_values_called_true_are_true() -> None:
 
     truth = sample_log(1).truth
     values = [f"{truth[name]['click']:.4f}" for name in ("logger", "p_new", "p_bold")]
-    assert (
-        f"{values[0]} for the logging policy, {values[1]} for `p_new`, {values[2]} for `p_bold`"
-        in README.replace("\n", " ")
-    )
+    said = f"{values[0]} for the logging policy, {values[1]} for `p_new`, {values[2]} for `p_bold`"
+    assert said in README.replace("\n", " ")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
+    from kwis.evaluation.watch import Look, watch
     from kwis.intervals import (
         BettingSequence,
         Bootstrap,
@@ -81,6 +82,7 @@ _HOMES = {
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation.plan": ("plan", "Plan"),
+    "kwis.evaluation.watch": ("watch", "Look"),
     "kwis.result.diff": ("diff",),
     "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),
@@ -153,6 +155,8 @@ __all__ = [
     "load",
     "diff",
     "plan",
+    "watch",
+    "Look",
     "Plan",
     "sensitivity",
     "estimate_propensities",
@@ -211,6 +215,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("kwis")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'kwis' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

@@ -42,6 +42,14 @@ class WeightedSample:
     ----------
     rows
         Source row numbers, kept by :meth:`take`.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> sample.n
+    3
     """
 
     context: Floats

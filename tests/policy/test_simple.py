@@ -10,6 +10,7 @@ import pytest
 
 import kwis
 from kwis.data.log import LoggedBandit
+from kwis.data.read.predictions import read_predictions
 from kwis.errors import InputError
 from kwis.policy.discrete import TargetPolicy
 from kwis.policy.target import resolve_target, resolve_targets
@@ -190,3 +191,12 @@ def test_actions_predicted_by_vowpal_wabbit_count_from_one_and_scores_are_refuse
     path.write_text("0:1\n" * (N - 1))
     with pytest.raises(InputError, match=r"must have one prediction per row of the log, got 59 for 60 rows"):
         resolve_target(log, kwis.joined(path))
+
+
+def test_predictions_of_many_actions_sum_to_one_but_for_six_digits(tmp_path: Path) -> None:
+    share = 1 / 700
+    path = tmp_path / "many.txt"
+    path.write_text(",".join(f"{place}:{share:.6f}" for place in range(700)) + "\n\n")
+    assert abs(sum(round(share, 6) for _ in range(700)) - 1) > 1e-4
+    found = read_predictions(str(path))
+    assert found.shares == pytest.approx(np.full((1, 700), share))

@@ -76,6 +76,12 @@ def propensity_report(
         exactly at ``level``.
     level
         Chance of calling right propensities wrong, over all tests together.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> kwis.propensity_report(log).verdict.level
+    'trust'
     """
     if log.propensity is None:
         raise InputError(

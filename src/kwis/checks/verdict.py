@@ -115,9 +115,8 @@ def propensity_verdict(
             (
                 1,
                 (
-                    "propensities were estimated from this log, which mends nothing that its context does "
-                    "not "
-                    "show"
+                    "propensities were estimated from this log, which cannot allow for causes of the action "
+                    "that its context does not show"
                 ),
             )
         )

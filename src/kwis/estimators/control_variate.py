@@ -22,6 +22,14 @@ class ControlVariate:
     ``w_i (1 - (m - 1)(w_i - m) / V)`` with mean m and variance V of the weights: the
     Euclidean member of the family of empirical likelihood, in closed form. Weights of rows far out may turn
     negative. Where all weights are equal it is WIS.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.ControlVariate().estimate(sample).value, 3)
+    0.643
     """
 
     name: ClassVar[str] = "control-variate"

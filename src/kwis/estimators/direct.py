@@ -23,6 +23,15 @@ class DirectMethod:
 
     As good as the model. Its standard error and intervals take the model as given: they tell nothing of its
     bias.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> predicted = kwis.PredictedSample(sample, predicted=[0.5] * 3, predicted_value=[0.6] * 3)
+    >>> round(kwis.DirectMethod().estimate(predicted).value, 3)
+    0.6
     """
 
     name: ClassVar[str] = "direct-method"

@@ -35,6 +35,15 @@ class DoublyRobust:
         How residuals are weighted. ``VIS()``: the plain form, ``mean(v_i + w_i (r_i - q_i))``. ``WIS()``:
         self-normalised, ``mean(v_i) + sum w_i (r_i - q_i) / sum w_i``. ``KernelWIS(...)``: weights divided by
         the local mean weight. Any other importance weighting of kwis will do.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> predicted = kwis.PredictedSample(sample, predicted=[0.5] * 3, predicted_value=[0.6] * 3)
+    >>> round(kwis.DoublyRobust().estimate(predicted).value, 3)
+    0.85
     """
 
     needs_predictions: ClassVar[bool] = True

@@ -37,6 +37,14 @@ class EmpiricalLikelihood:
         discounted, and a sample with too few of them has the estimate of WIS. A known range such as
         ``(0, 1 / p)``, p the smallest propensity, or ``"sample"``, the range of the sample, makes up for
         missing large weights with those there are, which is right with few rows only if the range is.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.EmpiricalLikelihood().estimate(sample).value, 3)
+    0.667
     """
 
     name: ClassVar[str] = "empirical-likelihood"

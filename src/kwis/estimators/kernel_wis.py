@@ -56,6 +56,14 @@ class KernelWIS:
         Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an
         error bar, as :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows.
         Resamples always are from all pairs.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.KernelWIS(0.5).estimate(sample).value, 3)
+    0.698
     """
 
     bandwidth: Any = CV

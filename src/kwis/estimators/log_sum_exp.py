@@ -37,6 +37,14 @@ class LogSumExp:
     parameter
         l, a number; or how to choose it from the sample, on every resample anew: ``"slope"`` or ``"mse"``,
         see :mod:`kwis.estimators.tuning`. Influence values take a chosen parameter as given.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.LogSumExp(0.5).estimate(sample).value, 3)
+    0.669
     """
 
     sentence: ClassVar[str] = (

@@ -33,6 +33,14 @@ class Quantile:
     ----------
     share
         Between 0 and 1: 0.5 for the median.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.Quantile(0.5).estimate(sample).value, 3)
+    1.0
     """
 
     sentence: ClassVar[str] = "quantile of the rewards, rows counted by their weights, as in wis"

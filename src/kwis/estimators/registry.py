@@ -41,8 +41,9 @@ def further_estimators() -> Iterator[Any]:
     weightings += [ShrunkenIS(name, rule) for name in SHRINKAGES for rule in RULES]
     weightings += [LogSumExp(rule) for rule in RULES]
     yield from weightings
-    yield from (ShrunkenIS(name, rule, normalised=True) for name in SHRINKAGES for rule in RULES)
-    yield from (DoublyRobust(weighting) for weighting in weightings)
+    normalised = [ShrunkenIS(name, rule, normalised=True) for name in SHRINKAGES for rule in RULES]
+    yield from normalised
+    yield from (DoublyRobust(weighting) for weighting in (*weightings, *normalised))
 
 
 def by_name(seed: int = 0) -> dict[str, Any]:

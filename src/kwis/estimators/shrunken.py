@@ -43,6 +43,14 @@ class ShrunkenIS:
         :mod:`kwis.estimators.tuning`. Influence values take a chosen parameter as given.
     normalised
         Divide by the sum of the shrunken weights.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.ShrunkenIS("clipping", 1.5).estimate(sample).value, 3)
+    0.667
     """
 
     shrinks: ClassVar[bool] = True

@@ -30,6 +30,14 @@ class StateWIS:
     ----------
     normalised
         Divide by ``mean(w_i / m_i)``, which keeps the estimate within the range of the rewards.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.StateWIS().estimate(sample).value, 3)
+    0.778
     """
 
     normalised: bool = False

@@ -29,6 +29,14 @@ class TailMean:
         Of the rewards below the quantile: 0.95 for the mean of the highest 5 %.
     upper
         The mean of the rewards above the quantile; otherwise of those below.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.TailMean(0.5).estimate(sample).value, 3)
+    1.0
     """
 
     sentence: ClassVar[str] = (

@@ -27,6 +27,14 @@ class TruncatedVIS:
     cap
         A number, or ``"ionides"`` for ``sqrt(n)`` (the paper's CLPD VIS), n the interactions the sample
         stands for. Its influence values take the cap as given, as n is.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.TruncatedVIS(cap=1.5).estimate(sample).value, 3)
+    0.667
     """
 
     name: ClassVar[str] = "truncated-vis"

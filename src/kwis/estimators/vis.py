@@ -16,7 +16,16 @@ from kwis.typing import Floats
 
 @dataclass(frozen=True, slots=True)
 class VIS:
-    """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest."""
+    """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.VIS().estimate(sample).value, 3)
+    0.833
+    """
 
     name: ClassVar[str] = "vis"
     aliases: ClassVar[tuple[str, ...]] = ("ips", "ipw")

@@ -15,7 +15,16 @@ from kwis.typing import Floats
 
 @dataclass(frozen=True, slots=True)
 class WIS:
-    """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range."""
+    """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> round(kwis.WIS().estimate(sample).value, 3)
+    0.714
+    """
 
     name: ClassVar[str] = "wis"
     aliases: ClassVar[tuple[str, ...]] = ("snips", "snipw")

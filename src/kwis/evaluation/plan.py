@@ -42,6 +42,12 @@ class Plan:
         The smallest difference that the log at hand tells with probability ``power``.
     logging
         Name of the policy that a new log is to be written by; None: as now.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> isinstance(kwis.plan(log, "p_new", difference=0.05, estimators=["wis"], repair="never"), kwis.Plan)
+    True
     """
 
     target: str
@@ -95,6 +101,13 @@ def plan(
         A policy, in any form that a target has, that a new log is to be written by; None: as now.
     options
         Further arguments of :func:`kwis.evaluate`.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> plan = kwis.plan(log, "p_new", difference=0.05, estimators=["wis"], repair="never")
+    >>> plan.target, plan.difference
+    ('p_new', 0.05)
     """
     if isinstance(power, bool) or not isinstance(power, int | float) or not 0.5 <= power < 1:
         raise InputError(f"`power` must be a number from 0.5 to below 1, got {power!r}")

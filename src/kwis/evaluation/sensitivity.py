@@ -50,6 +50,13 @@ def sensitivity(
         Factors of at least 1; 1 says that propensities are right.
     propensity_model, repair, rng
         Which propensities are put in doubt: those that :func:`kwis.evaluate` uses with the same arguments.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> found = kwis.sensitivity(log, "p_new", gamma=[1, 2], repair="never")
+    >>> len(found.results)
+    2
     """
     check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma).ravel()

@@ -61,6 +61,13 @@ def cross_fit(
         With this probability a regressor's or classifier's policy takes any action at random.
     name
         Of the policy; None: that of the estimator.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> from sklearn.linear_model import Ridge
+    >>> kwis.cross_fit(Ridge(), log, name="ridge").name
+    'ridge'
     """
     if not isinstance(log, LoggedBandit):
         raise InputError(f"`log` must be what kwis.read_log returns, got {type(log).__name__}")

@@ -60,6 +60,11 @@ class DistributionColumns:
 def probability(policy: Any, *, name: str | None = None) -> ProbabilityColumn:
     """Say that a column, an array or what a function of the log returns is the target's probability of the
     logged action.
+
+    Examples
+    --------
+    >>> kwis.probability("p_new")
+    ProbabilityColumn(column='p_new', name=None)
     """
     return ProbabilityColumn(policy, name)
 
@@ -68,6 +73,11 @@ def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
     """Say that a column, an array or what a function of the log returns is the action the target takes.
 
     ``kwis.chosen(lambda log: (log["age"] > 40).astype(int))`` takes action 1 above forty, and 0 below.
+
+    Examples
+    --------
+    >>> kwis.chosen("pick")
+    ChosenColumn(column='pick', name=None)
     """
     return ChosenColumn(policy, name)
 
@@ -75,6 +85,11 @@ def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
 def distribution(policy: Any, *, name: str | None = None) -> DistributionColumns:
     """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from
     actions; or an array ``(n, K)``, or a function of the log that returns one.
+
+    Examples
+    --------
+    >>> kwis.distribution("p_new_")
+    DistributionColumns(columns='p_new_', name=None)
     """
     columns = tuple(policy) if isinstance(policy, list) and _are_names(policy) else policy
     return DistributionColumns(columns, name)
@@ -90,6 +105,11 @@ def trained_elsewhere(target: Any) -> TrainedElsewhere:
 
     A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen.
     What is said here answers doubts of :mod:`kwis.checks.training`, but no clear case.
+
+    Examples
+    --------
+    >>> kwis.trained_elsewhere("p_new")
+    TrainedElsewhere(target='p_new')
     """
     return TrainedElsewhere(target)
 

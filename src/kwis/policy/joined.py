@@ -42,6 +42,12 @@ def joined(source: Any, target: Any = None, *, key: str | None = None) -> Joined
         prediction file.
     key
         Column that both tables have; None: the ``key`` of the log.
+
+    Examples
+    --------
+    >>> table = {"id": [1, 2], "policy": ["a", "b"]}
+    >>> type(kwis.joined(table, "policy", key="id")).__name__
+    'Joined'
     """
     return Joined(source, target, key)
 

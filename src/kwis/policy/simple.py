@@ -83,12 +83,24 @@ SimplePolicy = Always | Uniform | Fixed | EpsilonGreedy | Mix
 
 
 def always(action: Label) -> Always:
-    """The policy that takes ``action`` in every row: "treat all", "offer B to everybody"."""
+    """The policy that takes ``action`` in every row: "treat all", "offer B to everybody".
+
+    Examples
+    --------
+    >>> kwis.always("B")
+    Always(action='B')
+    """
     return Always(action)
 
 
 def uniform() -> Uniform:
-    """The policy that takes every action with the same probability."""
+    """The policy that takes every action with the same probability.
+
+    Examples
+    --------
+    >>> kwis.uniform()
+    Uniform()
+    """
     return Uniform()
 
 
@@ -103,6 +115,11 @@ def epsilon_greedy(policy: Any, epsilon: float) -> EpsilonGreedy:
         highest probability; actions that tie share.
     epsilon
         In [0, 1].
+
+    Examples
+    --------
+    >>> kwis.epsilon_greedy("pick", 0.1)
+    EpsilonGreedy(policy='pick', epsilon=0.1)
     """
     return EpsilonGreedy(policy, _share(epsilon, "epsilon"))
 
@@ -112,6 +129,11 @@ def mix(first: Any, second: Any, share: float) -> Mix:
 
     ``kwis.mix("p_old", "p_new", 0.3)`` follows ``p_new`` in 30 % of the decisions. Both may be any target of
     :func:`kwis.evaluate`.
+
+    Examples
+    --------
+    >>> kwis.mix("p_old", "p_new", 0.3)
+    Mix(first='p_old', second='p_new', share=0.3)
     """
     return Mix(first, second, _share(share, "share"))
 

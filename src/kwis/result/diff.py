@@ -104,7 +104,16 @@ class Difference:
 
 
 def diff(last: str | PathLike[str], this: str | PathLike[str]) -> Difference:
-    """Compare two evaluations, from files that ``evaluation.to_json`` or ``evaluation.save`` wrote."""
+    """Compare two evaluations, from files that ``evaluation.to_json`` or ``evaluation.save`` wrote.
+
+    Examples
+    --------
+    >>> frame = kwis.sample_log(300, rng=1)
+    >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
+    >>> _ = evaluation.to_json("monday.json"), evaluation.to_json("tuesday.json")
+    >>> type(kwis.diff("monday.json", "tuesday.json")).__name__
+    'Difference'
+    """
     return difference_of(_read(last), _read(this))
 
 

@@ -62,6 +62,13 @@ class Evaluation:
         What was checked, and what no log can show.
     training
         Whether targets seem to have learnt from the rows that evaluate them, by target and reward.
+
+    Examples
+    --------
+    >>> frame = kwis.sample_log(300, rng=1)
+    >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
+    >>> isinstance(evaluation, kwis.Evaluation), evaluation.rewards
+    (True, ('click', 'revenue'))
     """
 
     rows: tuple[Row, ...]

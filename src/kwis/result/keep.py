@@ -45,7 +45,16 @@ def save(evaluation: Evaluation, path: str | PathLike[str]) -> Path:
 
 
 def load(path: str | PathLike[str]) -> Evaluation:
-    """Read an evaluation that ``evaluation.save(path)`` wrote."""
+    """Read an evaluation that ``evaluation.save(path)`` wrote.
+
+    Examples
+    --------
+    >>> frame = kwis.sample_log(300, rng=1)
+    >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
+    >>> _ = evaluation.save("answer.kwis")
+    >>> kwis.load("answer.kwis").targets
+    ('p_new',)
+    """
     from kwis.result.evaluation import Evaluation
 
     try:

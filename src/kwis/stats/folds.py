@@ -16,6 +16,11 @@ def make_folds(n: int, k: int, rng: Seed = 0, group: Any = None) -> Ints:
 
     With ``group`` (one label per row) whole groups stay together: they are dealt out in order of size, ties
     at random, each to the fold that has the fewest rows so far.
+
+    Examples
+    --------
+    >>> kwis.make_folds(6, 3)
+    array([0, 2, 2, 1, 0, 1])
     """
     n = check.whole(n, "n", 1)
     return _dealt(n, check.fold_count(k, "k", n), "k", rng, group)

@@ -108,6 +108,14 @@ def estimate_propensities(
         over all folds.
     floor
         Smallest probability; None: ``1/n``, below which nothing can be told from never.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> estimated = kwis.estimate_propensities(log, LogisticRegression(max_iter=1000))
+    >>> estimated.attach(log).propensity_origin
+    'estimated'
     """
     generator = check.generator(rng)
     _refuse_too_little(log)

@@ -126,6 +126,12 @@ def repair_propensities(
         ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if
         they become more likely at all, for propensities that other tests have called wrong; ``always``:
         whatever the test says.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> type(kwis.repair_propensities(log)).__name__
+    'RepairedPropensity'
     """
     check.one_of(when, "when", get_args(When))
     log = with_copies_grouped(log)

@@ -22,6 +22,11 @@ def mrdr_weights(weight: ArrayLike, propensity: ArrayLike) -> Floats:
         Importance weights of the target.
     propensity
         Probability with which the logged action was taken.
+
+    Examples
+    --------
+    >>> kwis.mrdr_weights([2.0, 1.0], [0.5, 1.0])
+    array([2., 0.])
     """
     w = check.weights(weight, "weight", np.size(weight))
     p = check.column(propensity, "propensity", w.size, like="weight")

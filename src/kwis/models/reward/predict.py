@@ -108,6 +108,13 @@ def predict_rewards(
         :func:`kwis.mrdr_weights`; None: what the log says, or all alike.
     folds
         Each row is predicted from the other folds; rows of a group share a fold.
+
+    Examples
+    --------
+    >>> log = kwis.sample_log(200, rng=1).read()
+    >>> from sklearn.linear_model import Ridge
+    >>> type(kwis.predict_rewards(log, "click", Ridge())).__name__
+    'PredictedRewards'
     """
     generator = check.generator(rng)
     index = log.reward_number(reward)

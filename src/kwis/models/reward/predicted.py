@@ -26,6 +26,15 @@ class PredictedSample(WeightedSample):
         ``(n,)`` predicted reward of the logged action, ``q(s, a)``.
     predicted_value
         ``(n,)`` mean predicted reward of the policy's actions, ``sum_a pi(a|s) q(s, a)``.
+
+    Examples
+    --------
+    >>> sample = kwis.WeightedSample(
+    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ... )
+    >>> predicted = kwis.PredictedSample(sample, predicted=[0.5] * 3, predicted_value=[0.6] * 3)
+    >>> round(kwis.DirectMethod().estimate(predicted).value, 3)
+    0.6
     """
 
     predicted: Floats

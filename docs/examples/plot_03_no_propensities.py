@@ -1,0 +1,25 @@
+"""
+No propensities were logged. Now what?
+======================================
+
+They are estimated from the context, cross-fitted and tested. That is as good as the context: what the logger saw must be in it.
+"""
+
+import numpy as np
+
+import kwis
+
+rng = np.random.default_rng(1)
+n = 2000
+x, y = rng.normal(size=(2, n))
+treated = rng.random(n) < 1 / (1 + np.exp(-x))
+reward = x + 0.5 * treated + rng.normal(size=n)
+frame = {"x": x, "y": y, "action": treated.astype(int), "reward": reward}
+evaluation = kwis.evaluate(frame, {"treat all": kwis.always(1)}, propensity=False, context=["x", "y"])
+print(evaluation.recommended)
+print("mean of the treated:", reward[treated].mean().round(3), " truth: 0.5")
+
+# %%
+# The treated have larger x, so their mean flatters the treatment. Propensities against what was done:
+
+evaluation.plot("propensity")
