@@ -15,7 +15,7 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 # Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
 _LARGEST_EXPONENT = 1000
-_ORDINARY_EXPONENT = 200  # sums of billions of such weights, and their squares, are in range as they are
+_ORDINARY_EXPONENT = 30  # sums of billions of such weights are in range as they are, in single precision too
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
