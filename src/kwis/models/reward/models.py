@@ -13,6 +13,7 @@ import numpy as np
 from kwis.data.candidates import Mask
 from kwis.errors import InputError
 from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
 CHOICE_ROWS = 20_000
@@ -140,7 +141,7 @@ class Lesson:
 
 def _drawn(rows: Ints, most: int) -> Ints:
     """At most so many of the rows, always the same ones."""
-    return rows if rows.size <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    return rows if rows.size <= most else rows[drawn_rows(rows.size, most)]
 
 
 def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
