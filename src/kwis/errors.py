@@ -19,8 +19,11 @@ class KwisError(Exception):
 
     Examples
     --------
-    >>> issubclass(kwis.InputError, kwis.KwisError)
-    True
+    >>> try:
+    ...     kwis.read_log("nowhere.csv")
+    ... except kwis.KwisError as error:
+    ...     print(error)
+    `source` must be a file, a folder or a pattern that matches files, and 'nowhere.csv' does not exist
     """
 
     def __init__(self, *sentence: object) -> None:
@@ -35,8 +38,8 @@ class InputError(KwisError, ValueError):
     >>> try:
     ...     kwis.WeightedSample(context=[[0.0]], weight=[-1.0], reward=[1.0])
     ... except kwis.InputError as error:
-    ...     print(isinstance(error, ValueError))
-    True
+    ...     print(error)
+    `weight` must not be negative, got -1.0 at row 0
     """
 
 
@@ -45,8 +48,12 @@ class UnsupportedError(KwisError, ValueError):
 
     Examples
     --------
-    >>> issubclass(kwis.UnsupportedError, kwis.KwisError)
-    True
+    >>> sample = kwis.WeightedSample(context=[[0.0]], weight=[1.0], reward=[1.0])
+    >>> try:
+    ...     kwis.LogarithmicSmoothing().interval(kwis.WIS(), sample, level=0.95)
+    ... except kwis.UnsupportedError as error:
+    ...     print(error)
+    `estimator` must be VIS for logarithmic smoothing, a mean of independent terms, got wis
     """
 
 
@@ -55,8 +62,10 @@ class KwisWarning(UserWarning):
 
     Examples
     --------
-    >>> issubclass(kwis.KwisWarning, UserWarning)
-    True
+    >>> import warnings
+    >>> warnings.simplefilter("error", kwis.KwisWarning)  # a script may want to stop at any of them
+    >>> warnings.filters[0][:3]
+    ('error', None, <class 'kwis.errors.KwisWarning'>)
     """
 
     def __init__(self, *sentence: object) -> None:

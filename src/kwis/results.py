@@ -32,8 +32,11 @@ class BandwidthChoice:
     --------
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 60)[:, None]
-    >>> isinstance(kwis.select_bandwidth(x, 1 + x[:, 0]), kwis.BandwidthChoice)
+    >>> choice = kwis.select_bandwidth(x, 1 + x[:, 0])
+    >>> isinstance(choice, kwis.BandwidthChoice)
     True
+    >>> round(choice.value, 4), round(choice.score, 6)
+    (0.0215, 5e-05)
     """
 
     value: Bandwidth
@@ -101,8 +104,10 @@ class Estimate:
     ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
     ... )
     >>> estimate = kwis.WIS().estimate(sample)
-    >>> isinstance(estimate, kwis.Estimate), round(float(estimate), 3)
-    (True, 0.714)
+    >>> isinstance(estimate, kwis.Estimate)
+    True
+    >>> estimate
+    Estimate(wis: 0.714286 ± 0.32, n=3, effective_n=2.3)
     """
 
     name: str
@@ -148,8 +153,10 @@ class Interval:
     ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
     ... )
     >>> interval = kwis.InfluenceInterval().interval(kwis.WIS(), sample, level=0.9)
-    >>> isinstance(interval, kwis.Interval), interval.level
-    (True, 0.9)
+    >>> isinstance(interval, kwis.Interval)
+    True
+    >>> round(interval.low, 3), round(interval.value, 3), round(interval.high, 3), interval.level
+    (0.181, 0.714, 1.247, 0.9)
     """
 
     low: float

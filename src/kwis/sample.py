@@ -49,8 +49,8 @@ class WeightedSample:
     >>> sample = kwis.WeightedSample(
     ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
     ... )
-    >>> sample.n
-    3
+    >>> sample.n, sample.take([0, 2]).weight
+    (3, array([2. , 0.5]))
     """
 
     context: Floats

@@ -62,8 +62,9 @@ def select_bandwidths(
     --------
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 60)[:, None]
-    >>> len(kwis.select_bandwidths(x, np.column_stack([1 + x, 2 - x])))
-    2
+    >>> weights = np.column_stack([1 + x, 1 + np.cos(30 * x)])  # the second changes faster
+    >>> [round(choice.value, 4) for choice in kwis.select_bandwidths(x, weights)]
+    [0.0215, 0.0123]
     """
     problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
     columns = check.weight_columns(weights, "weights", problem.geometry.n)

@@ -51,8 +51,9 @@ class Plan:
     Examples
     --------
     >>> log = kwis.sample_log(200, rng=1).read()
-    >>> isinstance(kwis.plan(log, "p_new", difference=0.05, estimators=["wis"], repair="never"), kwis.Plan)
-    True
+    >>> plan = kwis.plan(log, "p_new", difference=0.05, estimators=["wis"], repair="never")
+    >>> isinstance(plan, kwis.Plan), int(round(plan.rows, -1))
+    (True, 160)
     """
 
     target: str

@@ -55,9 +55,8 @@ def sensitivity(
     Examples
     --------
     >>> log = kwis.sample_log(200, rng=1).read()
-    >>> found = kwis.sensitivity(log, "p_new", gamma=[1, 2], repair="never")
-    >>> len(found.results)
-    2
+    >>> print(repr(kwis.sensitivity(log, "p_new", gamma=[1, 2], repair="never")).split("; ")[0])
+    p_new is estimated better than the logging policy on click (0.331 against 0.275)
     """
     check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma).ravel()

@@ -33,11 +33,10 @@ class EmpiricalBernstein:
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> interval = kwis.EmpiricalBernstein(bound=(0, 2)).interval(kwis.VIS(), sample, level=0.95)
-    >>> interval.low <= interval.value <= interval.high
-    True
+    >>> kwis.EmpiricalBernstein(bound=(0, 2)).interval(kwis.VIS(), sample, level=0.95)
+    Interval([0.43086, 1.23581], level=0.95, empirical-bernstein)
     """
 
     bound: Any = None

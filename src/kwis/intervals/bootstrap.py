@@ -47,11 +47,10 @@ class Bootstrap:
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> interval = kwis.Bootstrap(replicates=50).interval(kwis.WIS(), sample, level=0.95)
-    >>> interval.low <= interval.value <= interval.high
-    True
+    >>> kwis.Bootstrap(replicates=200).interval(kwis.WIS(), sample, level=0.95)
+    Interval([0.65899, 0.797995], level=0.95, bootstrap-bca)
     """
 
     replicates: int = 1000

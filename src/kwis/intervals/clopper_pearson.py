@@ -32,11 +32,10 @@ class ClopperPearson:
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> interval = kwis.ClopperPearson(bound=2.0).interval(kwis.VIS(), sample, level=0.95)
-    >>> interval.low <= interval.value <= interval.high
-    True
+    >>> kwis.ClopperPearson(bound=2.0).interval(kwis.VIS(), sample, level=0.95)
+    Interval([0.654735, 1.02036], level=0.95, clopper-pearson)
     """
 
     bound: float

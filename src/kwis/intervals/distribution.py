@@ -47,10 +47,11 @@ def reward_distribution(sample: WeightedSample, level: float = 0.95, rng: Seed =
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> type(kwis.reward_distribution(sample)).__name__
-    'RewardDistribution'
+    >>> found = kwis.reward_distribution(sample)
+    >>> found.reward, found.share.round(3), found.low.round(3), found.high.round(3)
+    (array([0., 1.]), array([0.286, 1.   ]), array([0.205, 1.   ]), array([0.367, 1.   ]))
     """
     level, generator = check.level(level), check.generator(rng)
     check.two_draws(sample.n, sample.group)

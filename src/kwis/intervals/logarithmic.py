@@ -39,11 +39,10 @@ class LogarithmicSmoothing:
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> interval = kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample, level=0.95)
-    >>> interval.low <= interval.value <= interval.high
-    True
+    >>> kwis.LogarithmicSmoothing().interval(kwis.VIS(), sample, level=0.95)
+    Interval([0.582914, 0.802519], level=0.95, logarithmic-smoothing)
     """
 
     bounds: Any = (0.0, 1.0)

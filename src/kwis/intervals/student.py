@@ -58,11 +58,10 @@ class StudentInterval:
     Examples
     --------
     >>> sample = kwis.WeightedSample(
-    ...     context=[[0.0], [0.0], [1.0]], weight=[2.0, 1.0, 0.5], reward=[1.0, 0.0, 1.0]
+    ...     context=[[0.0]] * 120, weight=[2.0, 1.0, 0.5] * 40, reward=[1.0, 0.0, 1.0] * 40
     ... )
-    >>> interval = kwis.StudentInterval().interval(kwis.WIS(), sample, level=0.95)
-    >>> interval.low <= interval.value <= interval.high
-    True
+    >>> kwis.StudentInterval().interval(kwis.WIS(), sample, level=0.95)
+    Interval([0.624096, 0.790113], level=0.95, student)
     """
 
     adds_model_error: ClassVar[bool] = True

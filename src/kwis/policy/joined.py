@@ -48,9 +48,12 @@ def joined(source: LogSource, target: Target | None = None, *, key: str | None =
 
     Examples
     --------
-    >>> table = {"id": [1, 2], "policy": ["a", "b"]}
-    >>> type(kwis.joined(table, "policy", key="id")).__name__
-    'Joined'
+    >>> frame = {"id": range(40), "age": [20, 40] * 20, "action": ["a", "b", "b", "a"] * 10}
+    >>> log = kwis.read_log({**frame, "reward": [1, 0] * 20}, key="id", propensity=0.5, context=["age"])
+    >>> table = {"id": range(39, -1, -1), "policy": ["a"] * 40}
+    >>> evaluation = kwis.evaluate(log, {"new": kwis.joined(table, "policy", key="id")}, estimators=["wis"])
+    >>> round(evaluation.recommendation().row.estimate.value, 2)
+    0.5
     """
     return Joined(source, target, key)
 

@@ -111,8 +111,8 @@ def diff(last: str | PathLike[str], this: str | PathLike[str]) -> Difference:
     >>> frame = kwis.sample_log(300, rng=1)
     >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
     >>> _ = evaluation.to_json("monday.json"), evaluation.to_json("tuesday.json")
-    >>> type(kwis.diff("monday.json", "tuesday.json")).__name__
-    'Difference'
+    >>> print(str(kwis.diff("monday.json", "tuesday.json")).splitlines()[-1])
+    p_new, revenue: 5.2130 to 5.2130 (the same)
     """
     return difference_of(_read(last), _read(this))
 

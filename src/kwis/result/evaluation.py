@@ -68,8 +68,12 @@ class Evaluation:
     --------
     >>> frame = kwis.sample_log(300, rng=1)
     >>> evaluation = kwis.evaluate(frame.read(), "p_new", estimators=["wis"], repair="never")
-    >>> isinstance(evaluation, kwis.Evaluation), evaluation.rewards
-    (True, ('click', 'revenue'))
+    >>> isinstance(evaluation, kwis.Evaluation), evaluation.targets, evaluation.rewards
+    (True, ('p_new',), ('click', 'revenue'))
+    >>> print(evaluation.recommendation(reward="click"))
+    p_new, click: 0.319 (95% 0.261 to 0.384) by wis
+      better than the logging policy (+0.049, 95% +0.024 to +0.075)
+      with care: ...
     """
 
     rows: tuple[Row, ...]

@@ -55,8 +55,9 @@ class ScannedLog:
     Examples
     --------
     >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
-    >>> isinstance(kwis.scan_log(frame, propensity="p", context=["age"]), kwis.ScannedLog)
-    True
+    >>> log = kwis.scan_log(frame, propensity="p", context=["age"])
+    >>> isinstance(log, kwis.ScannedLog), float(log.read().reward.mean())
+    (True, 0.5)
     """
 
     source: Batches | Whole
