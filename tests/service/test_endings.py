@@ -180,7 +180,7 @@ def test_signals_tidy_up(number: signal.Signals, code: int, word: str, tmp_path:
     folder = Path(process.stdout.readline().strip())
     assert folder.is_dir()
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == code
     assert said.strip().splitlines()[-1] == word
     assert not folder.exists()
@@ -253,7 +253,7 @@ def test_a_log_that_takes_too_long(log: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=600,
     )
     assert done.returncode == 2
     said = (
@@ -277,7 +277,7 @@ def test_work_that_does_not_listen_is_ended_with_the_process(log: Path) -> None:
         f"raise SystemExit(main.main(['check', {str(log)!r}, '--time-limit', '0.5']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 2
     assert "`time-limit` must be longer" in done.stderr
