@@ -37,7 +37,7 @@ coverage: $(VENV)/.installed-dev
 
 # Do the tests notice small faults in estimators, intervals and readers? An hour or so; it goes on where it was stopped.
 mutation: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
+	nice $(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
 
 # How well does it hold? Hours; it goes on where it was stopped.
 holds: $(VENV)/.installed-dev

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from pathlib import Path
 
@@ -69,3 +70,10 @@ def test_no_sentence_in_a_shell_speaks_python() -> None:
     assert said == (
         "`scheduler` must be connected, `row-weight` too; an action must be listed in --actions a,b,c of LOG"
     )
+
+
+def test_a_query_that_a_shell_would_obey_is_quoted() -> None:
+    assert as_options("pass query=\"SELECT 'a' FROM log\"") == "pass --query \"SELECT 'a' FROM log\""
+    hostile = "SELECT '$(rm x)' FROM log"
+    assert shlex.split(as_options(f"pass query={hostile!r}"))[2] == hostile
+    assert "--query '" in as_options(f"pass query={hostile!r}")

@@ -45,6 +45,7 @@ LEAST_Z = 2.6
 STRENGTH = (0.1, 0.4)
 
 _ROUNDING = 1e-12
+_TREE_COLUMNS = 5  # beyond, a tree of 10,000 rows is slower than all distances
 _ALIKE = 25  # neighbours with the same action whose mean reward stands in for a model
 
 
@@ -189,6 +190,8 @@ def _nearest(features: Floats, count: int) -> Ints:
     """``(n, count)`` numbers of the nearest other rows, the nearest first."""
     from sklearn.neighbors import NearestNeighbors
 
+    quickest = "brute" if features.shape[1] > _TREE_COLUMNS else "auto"
     with one_at_a_time, one_thread():
-        found = NearestNeighbors(n_neighbors=count).fit(features).kneighbors(return_distance=False)
+        found = NearestNeighbors(n_neighbors=count, algorithm=quickest).fit(features)
+        found = found.kneighbors(return_distance=False)
     return np.asarray(found, dtype=np.int64)
