@@ -2,7 +2,7 @@
 Would bolder messages bring more revenue?
 =========================================
 
-A shop chose between a banner, an email and a push message, and logged what it earned. Two other policies wait.
+A shop chose between a banner, an email and a push message, and logged what it earned. Would two bolder policies have earned more?
 """
 
 import kwis
@@ -21,7 +21,7 @@ evaluation = kwis.evaluate(
 print(evaluation.recommended)
 
 # %%
-# The log is made up, so the truth is known.
+# The log is made up, so we know the true values.
 
 for policy in ("logger", "p_new", "p_bold"):
     print(f"{policy}: {sample.truth[policy]['revenue']:.3f}")

@@ -2,7 +2,7 @@
 What does an A/B test say about everybody?
 ==========================================
 
-Half and half, so every propensity is 0.5, and no column is needed. "B for everybody" is a policy like any other; so is "B for those above forty".
+Each visitor got A or B with probability 0.5, so ``propensity=0.5`` says it all. "B for everybody" is a policy, and so is "B for those above forty".
 """
 
 import numpy as np
@@ -31,6 +31,6 @@ evaluation = kwis.evaluate(
 print(evaluation)
 
 # %%
-# The truth is 0.100 for A; for B it is 0.06 more above forty.
+# The true chance of a purchase is 0.10, and 0.16 for B above forty.
 
 evaluation.plot("forest")

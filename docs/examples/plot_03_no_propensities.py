@@ -2,7 +2,7 @@
 No propensities were logged. Now what?
 ======================================
 
-They are estimated from the context, cross-fitted and tested. That is as good as the context: what the logger saw must be in it.
+kwis estimates them from the context, cross-fitted, and tests them. This is right only if the context holds everything that the logging policy looked at.
 """
 
 import numpy as np
@@ -20,6 +20,6 @@ print(evaluation.recommended)
 print("mean of the treated:", reward[treated].mean().round(3), " truth: 0.5")
 
 # %%
-# The treated have larger x, so their mean flatters the treatment. Propensities against what was done:
+# The treated have larger x, so their mean makes the treatment look better than it is. Estimated propensities against the share that was treated:
 
 evaluation.plot("propensity")

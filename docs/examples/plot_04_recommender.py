@@ -1,8 +1,8 @@
 """
-A recommender that chooses among what is at hand
-================================================
+A recommender with candidate sets
+=================================
 
-Each row has its own candidates, and of the rows without a click only one in ten was kept: such a row stands for ten.
+Each row has its own set of items to choose from. Only one in ten rows without a click was kept, so each of those stands for ten.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 Can an LLM router send more to the small model?
 ===============================================
 
-The router drew a model with logged probabilities. Quality should not fall, costs and latencies should: less is better for these.
+The router drew a model at random and logged the probability. A thriftier policy should cut cost and latency, where lower is better, without losing quality.
 """
 
 import numpy as np
