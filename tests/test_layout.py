@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,13 @@ def test_an_import_against_the_tiers_is_noticed() -> None:
         "kwis.evaluate",
     }
     assert not _upward("kernel", "if TYPE_CHECKING:\n    from kwis.estimators import WIS\n")
+
+
+def test_what_users_hand_in_has_a_named_type() -> None:
+    for door in (kwis.evaluate, kwis.plan, kwis.watch, kwis.sensitivity, kwis.read_log, kwis.scan_log):
+        for name, entry in inspect.signature(door).parameters.items():
+            if name in ("log", "source", "target", "estimators", "interval", "by", "client", "reward_model"):
+                assert "Any" not in str(entry.annotation), f"{door.__name__}({name}: {entry.annotation})"
 
 
 def _instance_checks(source: str) -> Iterator[set[str]]:

@@ -64,6 +64,8 @@ def test_a_plan_scales_as_it_should_and_says_so():
     assert small.rows == pytest.approx(4 * large.rows)
     assert kwis.plan(log, "p_new", difference=small.detectable, **QUICK).rows == pytest.approx(800)
     other = kwis.plan(log, "p_new", difference=0.05, logging="p_log", **QUICK)
+    unread = kwis.plan(frame(800, 2), "p_new", difference=0.05, logging="p_log", context=[], **QUICK)
+    assert unread.rows == other.rows
     # Both actions move the difference alike: (1 / 0.7 + 1 / 0.3) / (1 / 0.5 + 1 / 0.5) of the variance.
     assert other.rows / small.rows == pytest.approx(25 / 21, rel=0.03)
     assert "logged by p_log" in repr(other)

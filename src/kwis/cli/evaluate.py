@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
@@ -16,6 +16,7 @@ from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of, try_names
 from kwis.cli.terminal import clear_errors
 from kwis.cli.wording import Wording
+from kwis.typing import Client
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
@@ -112,7 +113,7 @@ class Stage:
     statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
-    client: Any = None
+    client: Client | None = None
     wording: Wording = field(default_factory=Wording)
 
     def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:

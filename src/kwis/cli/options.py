@@ -172,7 +172,13 @@ PositionIn = Annotated[
         help="Whether the position is part of the context or of the action. Default: context.",
     ),
 ]
-Key = Annotated[str | None, _column("--key", "Identifies a row; policies in other files are joined by it.")]
+Key = Annotated[
+    str | None,
+    _column(
+        "--key",
+        "Identifies a row, whose place then does not matter; policies in other files are joined by it.",
+    ),
+]
 Query = Annotated[
     str | None,
     typer.Option(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from kwis.cli import options as opt
 from kwis.cli.options import listed
 from kwis.errors import InputError, KwisError
+from kwis.typing import Client
 
 _ROWS_AT_ONCE = 1_000_000
 _SMALL = 1 << 20  # bytes; no Parquet files that are smaller hold rows enough to be read in batches
@@ -128,7 +129,7 @@ class LogOptions:
 
         return Reading(query=self.query, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
-    def opened(self, client: Any, progress: Any) -> LoggedBandit:
+    def opened(self, client: Client | None, progress: Any) -> LoggedBandit:
         """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
         scanned = self._scanned(client)
         if scanned is None:
@@ -138,7 +139,7 @@ class LogOptions:
         with _readable(self.source):
             return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
-    def _scanned(self, client: Any) -> ScannedLog | None:
+    def _scanned(self, client: Client | None) -> ScannedLog | None:
         """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
         files = self.files()
         if self.query is not None or not self._is_parquet(files):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,7 +55,7 @@ def sensitivity(
         print_answer(_json(found) if json else repr(found))
 
 
-def _factors(gamma: list[str] | None) -> dict[str, list[float]]:
+def _factors(gamma: list[str] | None) -> dict[str, Any]:
     texts = opt.listed(gamma)
     if texts is None:
         return {}

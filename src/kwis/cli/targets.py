@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwis.cli.options import listed
 from kwis.errors import InputError
+from kwis.policy.target import Targets
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
@@ -101,7 +102,7 @@ def _file_in(text: str) -> str | None:
     return found
 
 
-def try_names(log: LoggedBandit, targets: Any, by: Sequence[str] = ()) -> None:
+def try_names(log: LoggedBandit, targets: Targets, by: Sequence[str] = ()) -> None:
     """Refuse targets and columns that are not there, on a few rows: before anything heavy is imported."""
     import warnings
 

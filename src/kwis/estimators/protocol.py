@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from kwis.kernel.profiles import Kernel
 from kwis.results import BandwidthChoice, Estimate
@@ -39,6 +40,10 @@ class Estimator(Protocol[S_contra]):
     def name(self) -> str: ...
 
     def estimate(self, sample: S_contra, /) -> Estimate: ...
+
+
+Estimators: TypeAlias = str | Estimator[Any] | Iterable[str | Estimator[Any]]
+"""Estimators as a user says them: names, ready-made estimators, or several of either."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.empirical_likelihood import EmpiricalLikelihood
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.log_sum_exp import LogSumExp
+from kwis.estimators.protocol import Estimator
 from kwis.estimators.shrinkage import SHRINKAGES
 from kwis.estimators.shrunken import ShrunkenIS
 from kwis.estimators.state_wis import StateWIS
@@ -23,7 +24,7 @@ from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 
 
-def all_estimators(seed: int = 0) -> Iterator[Any]:
+def all_estimators(seed: int = 0) -> Iterator[Estimator[Any]]:
     """Every estimator that an evaluation has by default."""
     yield from (VIS(), TruncatedVIS(), WIS(), StateWIS(), StateWIS(normalised=True))
     yield from (KernelWIS(rng=seed), KernelWIS(rng=seed, normalised=True))
@@ -35,9 +36,9 @@ def all_estimators(seed: int = 0) -> Iterator[Any]:
     )
 
 
-def further_estimators() -> Iterator[Any]:
+def further_estimators() -> Iterator[Estimator[Any]]:
     """Estimators that take part where they are asked for by name."""
-    weightings = [EmpiricalLikelihood(), ControlVariate()]
+    weightings: list[Any] = [EmpiricalLikelihood(), ControlVariate()]
     weightings += [ShrunkenIS(name, rule) for name in SHRINKAGES for rule in RULES]
     weightings += [LogSumExp(rule) for rule in RULES]
     yield from weightings
@@ -46,12 +47,12 @@ def further_estimators() -> Iterator[Any]:
     yield from (DoublyRobust(weighting) for weighting in (*weightings, *normalised))
 
 
-def by_name(seed: int = 0) -> dict[str, Any]:
+def by_name(seed: int = 0) -> dict[str, Estimator[Any]]:
     """The estimators of every evaluation by their own names."""
     return {estimator.name: estimator for estimator in all_estimators(seed)}
 
 
-def further_by_name() -> dict[str, Any]:
+def further_by_name() -> dict[str, Estimator[Any]]:
     """The further estimators by their own names."""
     return {estimator.name: estimator for estimator in further_estimators()}
 

@@ -1,4 +1,4 @@
-"""What rows are called in the source, so that somebody can look them up."""
+"""What rows are called in the source: where they stand in everything random, and where to look them up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from kwis._validation import read_only
 from kwis.checks import TargetDiagnostics
 from kwis.data.log import LoggedBandit
+from kwis.typing import Ints
 
 _LIKE_IDS = re.compile(r"(^|_)(id|key|uuid|guid)$|[a-z]Id$|[a-z]ID$", re.ASCII)
 
@@ -27,14 +29,33 @@ def id_column(log: LoggedBandit) -> str | None:
     return None
 
 
-def with_ids(found: TargetDiagnostics, log: LoggedBandit, column: str | None) -> TargetDiagnostics:
-    """The same with the actions and identifiers of the rows that move the estimate."""
-    place = {int(row): number for number, row in enumerate(np.asarray(log.rows))}
-    ids = None if column is None else log[column]
+def key_order(log: LoggedBandit) -> Ints | None:
+    """The rows in the order of their keys, or of time and key where the log has both; None where they are in
+    it already, or have no key.
 
-    rows = []
-    for one in found.weights.influential:
-        at = place.get(one.row, one.row)
-        action = str(log.action_names[int(log.action[at])])
-        rows.append(replace(one, action=action, id=None if ids is None else str(ids[at])))
-    return replace(found, weights=replace(found.weights, influential=tuple(rows)))
+    Everything random goes by the place of a row, so that rows in this order are drawn, and dealt to folds,
+    alike however files and rows were ordered. Rows that share a key stay in the order that they have.
+    """
+    if log.key is None:
+        return None
+    keys = log.table.column(log.key).values
+    order = np.argsort(keys, kind="stable") if log.time is None else np.lexsort((keys, log.time))
+    return None if np.array_equal(order, np.arange(log.n)) else order
+
+
+def with_ids(found: TargetDiagnostics, log: LoggedBandit, column: str | None) -> TargetDiagnostics:
+    """The same with row numbers of the source, and actions and identifiers of the rows that move the
+    estimate.
+    """
+    ids = None if column is None else log[column]
+    influential = tuple(
+        replace(
+            one,
+            row=int(log.rows[one.row]),
+            action=str(log.action_names[int(log.action[one.row])]),
+            id=None if ids is None else str(ids[one.row]),
+        )
+        for one in found.weights.influential
+    )
+    local = replace(found.local, rows=read_only(log.rows[found.local.rows]))
+    return replace(found, weights=replace(found.weights, influential=influential), local=local)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from kwis.data.log import LoggedBandit
 from kwis.models.propensity import EstimatedPropensity, estimate_propensities, repair_propensities
 from kwis.policy.discrete import TargetPolicy
 from kwis.runtime.arrays import kept
+from kwis.typing import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class OwnPropensities:
 
 
 def own_propensities(
-    log: LoggedBandit, targets: Sequence[TargetPolicy], model: Any, seed: int
+    log: LoggedBandit, targets: Sequence[TargetPolicy], model: Classifier | str | None, seed: int
 ) -> OwnPropensities:
     """Estimate propensities; another way each time that tests fail, as far as there is one.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
 from kwis.estimators import traits
 from kwis.estimators.kernel_wis import EXACT_ROWS
+from kwis.estimators.neighbourhood import locally_normalised
 from kwis.estimators.protocol import Smoother
+from kwis.estimators.ratio import Applied, ratio_resamples
 from kwis.estimators.state_wis import StateWIS
 from kwis.estimators.wis import WIS
 from kwis.evaluation.measure import Measured, Policy
@@ -21,7 +25,7 @@ from kwis.kernel.ladder import kernel_products_along
 from kwis.kernel.profiles import Kernel
 from kwis.result.records import Path
 from kwis.results import Estimate
-from kwis.sample import WeightedSample, balanced, safe_ratio
+from kwis.sample import WeightedSample
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats, Ints
 
@@ -113,30 +117,33 @@ def _along(
 
 
 def _inside(sample: WeightedSample, bandwidths: Floats, kernel: Kernel) -> tuple[Floats, Floats]:
-    """The same at positive and finite bandwidths, with the formulas of :mod:`kwis.estimators.together` for
-    all of them at once.
-    """
-    mass = np.ones(sample.n) if sample.mass is None else sample.mass
-    scale = int(np.frexp(np.abs(sample.reward).max())[1])  # products with rewards of at most 1 stay in range
-    reward, w = np.ldexp(sample.reward, -scale), balanced(sample.weight, float(mass.sum()))
+    """The same at positive and finite bandwidths, from one pass over the pairs where the kernel allows it."""
+    rule = _Along(bandwidths, kernel)
+    found = ratio_resamples(rule, sample, np.ones((sample.n, bandwidths.size)), influence=True)
+    assert found.influence is not None
+    return found.values, np.array([standard_error(column, sample.group) for column in found.influence.T])
 
-    def sums(first: Floats, second: Floats) -> Floats:
-        found = kernel_products_along(
-            sample.context, bandwidths, kernel, sample.categorical, np.stack([first, second], axis=2)
-        )
-        return np.moveaxis(found, 2, 0)
 
-    with np.errstate(all="ignore"):
-        repeated = np.broadcast_to(mass, (bandwidths.size, sample.n))
-        near, near_weight = sums(repeated, repeated * w)
-        applied = safe_ratio(w * near, near_weight)
-        load = np.einsum("gi,i->g", applied, mass)
-        value = np.einsum("gi,i->g", applied, mass * reward) / load
-        surplus = applied * (reward - value[:, None])
-        pull, weight_pull = sums(mass * surplus / near, safe_ratio(mass * surplus, near_weight))
-        influence = (surplus + pull - w * weight_pull) * (mass * sample.n) / load[:, None]
-    errors = np.array([standard_error(row, sample.group) for row in influence])
-    return np.ldexp(value, scale), np.ldexp(errors, scale)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Along:
+    """Normalised Kernel-WIS with a bandwidth of its own on each resample."""
+
+    bandwidths: Floats
+    kernel: Kernel
+    name: ClassVar[str] = "normalised-kernel-wis"
+    normalised: ClassVar[bool] = True
+
+    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
+        """Weights divided by the kernel average of the weights around them."""
+
+        def sums(vectors: Floats) -> Floats:
+            pairs = vectors.reshape(sample.n, 2, -1).transpose(2, 0, 1)  # two vectors for each bandwidth
+            found = kernel_products_along(
+                sample.context, self.bandwidths, self.kernel, sample.categorical, pairs
+            )
+            return found.transpose(1, 2, 0).reshape(vectors.shape)
+
+        return locally_normalised(sample.weight, counts, sums)
 
 
 def bandwidth_grid(typical: float, chosen: float, n: int) -> Floats:

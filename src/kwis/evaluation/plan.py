@@ -12,15 +12,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis._text import visible
+from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments
+from kwis.data.read.collect import opened
+from kwis.data.read.scan import Log
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.run import evaluate
+from kwis.policy.target import Target, Targets
 from kwis.result.needed import POWER, detectable, round_up, times_needed
 from kwis.runtime.threads import engine
 from kwis.typing import Floats
@@ -76,13 +81,13 @@ class Plan:
 
 
 def plan(
-    log: Any,
-    target: Any,
+    log: Log,
+    target: Targets,
     *,
     difference: float | None = None,
     power: float = POWER,
     reward: str | None = None,
-    logging: Any = None,
+    logging: Target | None = None,
     **options: Any,
 ) -> Plan:
     """Say how many decisions tell a target from the logging policy.
@@ -113,6 +118,9 @@ def plan(
         raise InputError(f"`power` must be a number from 0.5 to below 1, got {power!r}")
     if difference is not None and not (isinstance(difference, int | float) and math.isfinite(difference)):
         raise InputError(f"`difference` must be a finite number, got {difference!r}")
+    if not isinstance(log, LoggedBandit):
+        said = {name: options.pop(name) for name in LogArguments.__annotations__ if name in options}
+        log = opened(log, cast("LogArguments", said), options.get("client"), options.get("progress"))
     found = evaluate(log, target, **options)
     if len(found.targets) > 1:
         raise InputError(f"`target` must be one policy, got {len(found.targets)}")
@@ -140,10 +148,10 @@ def plan(
 
 
 def _another_log(
-    log: Any, target: Any, logging: Any, reward: int, options: dict[str, Any]
+    log: LoggedBandit, target: Targets, logging: Target, reward: int, options: dict[str, Any]
 ) -> tuple[float, str]:
     """Variance of the difference per decision of a new log, in parts of that of the log at hand."""
-    single = target[0] if isinstance(target, list | tuple) else target
+    single: Any = target[0] if isinstance(target, list | tuple) else target
     if isinstance(single, dict) and len(single) == 1:
         single = next(iter(single.values()))
     known = {name: options[name] for name in ("propensity_model", "rng") if name in options}

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kwis.checks import PropensityReport, propensity_report
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
+from kwis.evaluation.ids import key_order
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, RepairMode, mend
 from kwis.evaluation.own_propensities import own_propensities
@@ -23,10 +23,11 @@ from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
 from kwis.models.reward import PredictedRewards
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
-from kwis.policy.target import resolve_targets
-from kwis.result.records import LOGGING_POLICY
+from kwis.policy.target import Targets, resolve_targets
+from kwis.result.records import LOGGING_POLICY, Row
+from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
-from kwis.typing import Seed
+from kwis.typing import Classifier, Floats, Ints, Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,6 +42,8 @@ class Ready:
         When logged propensities are to be repaired, and what became of them where they were tested for it.
     own_report
         Tests of the propensities, where they were estimated.
+    order
+        Where the rows are in the log as it was read, if they were put in the order of their keys.
     """
 
     log: LoggedBandit
@@ -50,6 +53,7 @@ class Ready:
     repair: RepairMode = "auto"
     mended: Mended | None = None
     own_report: PropensityReport | None = None
+    order: Ints | None = None
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are
@@ -74,6 +78,24 @@ class Ready:
             first, *refits = (sample.with_weight(weight) for weight in others)
             reweighted.append(Reweighted(given=first, refits=tuple(refits)))
         return Policy(name=target.name, samples=samples, reweighted=tuple(reweighted))
+
+    def as_read(self, row: Row) -> Row:
+        """A row of the answer whose arrays are in the order of the log as it was read."""
+        one = row.estimate
+        return replace(
+            row,
+            estimate=replace(
+                one, influence=self.sorted_back(one.influence), leverage=self.sorted_back(one.leverage)
+            ),
+        )
+
+    def sorted_back(self, array: Floats | None) -> Floats | None:
+        """Numbers of the rows in the order of the log as it was read."""
+        if array is None or self.order is None:
+            return array
+        back = np.empty_like(array)
+        back[self.order] = array
+        return kept(back)
 
     def repaired(self, mode: RepairMode) -> Ready:
         """The same with logged propensities tested and, if they need it, repaired."""
@@ -125,7 +147,9 @@ def _samples(
     return tuple(made.attach(sample, target) for made, sample in zip(predictions, samples, strict=True))
 
 
-def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng: Seed = 0) -> Ready:
+def prepare(
+    log: LoggedBandit, target: Targets, *, propensity_model: Classifier | str | None = None, rng: Seed = 0
+) -> Ready:
     """Resolve the targets, keep their columns out of the context, and estimate propensities where there are
     none.
     """
@@ -140,14 +164,24 @@ def prepare(log: LoggedBandit, target: Any, *, propensity_model: Any = None, rng
             f"compared with"
         )
     log = log.without_context(column for policy in targets for column in policy.columns)
+    order = key_order(log)
+    if order is not None:
+        log, targets = log.take(order), tuple(policy.take(order) for policy in targets)
     log = with_shared_draws_grouped(with_copies_grouped(log))
     log = replace(log, notes=(*log.notes, *questions(log)))
     refuse_deterministic(log)
     if log.propensity is not None:
-        return Ready(log=log, targets=targets, estimated=None, seed=seed)
+        return Ready(log=log, targets=targets, estimated=None, seed=seed, order=order)
     own = own_propensities(log, targets, propensity_model, seed)
     refuse_deterministic(log, own.estimated)
-    return Ready(log=own.log, targets=targets, estimated=own.estimated, seed=seed, own_report=own.report)
+    return Ready(
+        log=own.log,
+        targets=targets,
+        estimated=own.estimated,
+        seed=seed,
+        own_report=own.report,
+        order=order,
+    )
 
 
 def seed_of(rng: Seed) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kwis.errors import InputError
 from kwis.estimators import traits
-from kwis.estimators.protocol import KernelEstimator
+from kwis.estimators.protocol import Estimator, Estimators, KernelEstimator
 from kwis.estimators.registry import by_name, further_by_name, name_of_alias
 from kwis.evaluation.recommend import HEAVY_WEIGHTS
 from kwis.policy.discrete import TargetPolicy
@@ -29,11 +29,11 @@ class Roster:
         instead.
     """
 
-    by_name: Mapping[str, Any]
+    by_name: Mapping[str, Estimator[Any]]
     all_that_apply: bool
 
     @classmethod
-    def of(cls, asked: Any, seed: int, exact: bool | None = None) -> Roster:
+    def of(cls, asked: Estimators | None, seed: int, exact: bool | None = None) -> Roster:
         """Estimators from names or aliases, ready-made estimators or a mixture; None: all of them, plain and
         normalised.
 
@@ -54,7 +54,7 @@ class Roster:
         return cls(by_name=dict(zip(names, estimators, strict=True)), all_that_apply=False)
 
     @property
-    def estimators(self) -> tuple[Any, ...]:
+    def estimators(self) -> tuple[Estimator[Any], ...]:
         return tuple(self.by_name.values())
 
     @property
@@ -72,14 +72,14 @@ class Roster:
         """Whether rewards have to be predicted for this target."""
         return any(traits.needs_predictions(one) for one in self.of_target(target).values())
 
-    def of_target(self, target: TargetPolicy) -> Mapping[str, Any]:
+    def of_target(self, target: TargetPolicy) -> Mapping[str, Estimator[Any]]:
         """The estimators for one target: predicted rewards need its probability of every action."""
         if not self.all_that_apply or target.distribution is not None:
             return self.by_name
         return {name: one for name, one in self.by_name.items() if not traits.needs_predictions(one)}
 
 
-def _told_apart(estimators: Sequence[Any]) -> list[str]:
+def _told_apart(estimators: Sequence[Estimator[Any]]) -> list[str]:
     """The name of each; where several share one, with the settings that differ between them, ``kernel-wis (h
     = 0.5)``.
     """
@@ -93,7 +93,7 @@ def _told_apart(estimators: Sequence[Any]) -> list[str]:
     return names
 
 
-def _estimator(entry: Any, known: dict[str, Any]) -> Any:
+def _estimator(entry: str | Estimator[Any], known: Mapping[str, Estimator[Any]]) -> Estimator[Any]:
     if isinstance(entry, str):
         aliases = name_of_alias()
         entry = aliases.get(entry, entry)

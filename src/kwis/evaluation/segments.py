@@ -15,7 +15,8 @@ from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, resample
 from kwis.evaluation.refit import refitted
 from kwis.evaluation.split import Split
-from kwis.result.records import LOGGING_POLICY, Change, Row, Segment, Segments
+from kwis.result.records import LOGGING_POLICY, Change, Row
+from kwis.result.segmented import Segment, Segments
 from kwis.results import Verdict
 from kwis.typing import Floats, Ints
 

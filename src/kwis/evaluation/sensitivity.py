@@ -22,9 +22,10 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.mend import REPAIR_MODES, RepairMode
 from kwis.evaluation.prepare import prepare
-from kwis.result.records import Sensitivity, SensitivityAnalysis
+from kwis.policy.target import Targets
+from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.runtime.threads import engine
-from kwis.typing import Floats, Seed
+from kwis.typing import Classifier, Floats, Seed
 
 _ROUNDING = 1e-12
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log
@@ -32,10 +33,10 @@ _LARGEST = 1e6  # odds wrong by more than that are no error but another log
 
 def sensitivity(
     log: LoggedBandit,
-    target: Any,
+    target: Targets,
     *,
     gamma: Sequence[float] = (1, 1.1, 1.5, 2),
-    propensity_model: Any = None,
+    propensity_model: Classifier | str | None = None,
     repair: RepairMode = "auto",
     rng: Seed = 0,
 ) -> SensitivityAnalysis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.typing import Ints
 
+By: TypeAlias = str | Sequence[str | tuple[str, ...]]
+"""Columns that make segments; a tuple stands for the combinations of its columns."""
 LEAST_ROWS = 30
 _BINS = 4
 _MANY_NUMBERS = 25
@@ -35,7 +37,7 @@ class Split:
     notes: tuple[str, ...]
 
 
-def splits_by(log: LoggedBandit, by: Any) -> tuple[Split, ...]:
+def splits_by(log: LoggedBandit, by: By) -> tuple[Split, ...]:
     """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may
     also stand alone.
     """

@@ -8,7 +8,7 @@ tails are those of the distribution under the weights of WIS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError, UnsupportedError
+from kwis.estimators.protocol import Estimator, Estimators
 from kwis.estimators.quantile import Quantile
 from kwis.estimators.tail_mean import TailMean
 from kwis.estimators.wis import WIS
@@ -43,7 +44,7 @@ class Statistic:
     number: float = float("nan")
 
     @classmethod
-    def of(cls, name: Any) -> Statistic:
+    def of(cls, name: str) -> Statistic:
         """From its name."""
         kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
         if name == "mean":
@@ -65,15 +66,15 @@ class Statistic:
         return self.kind not in _DISTRIBUTIONAL
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> Estimator[Any]:
         """What estimates it from the rows of the log itself."""
         return WIS() if self.is_mean else _DISTRIBUTIONAL[self.kind][0](self.number)
 
-    def estimators(self, named: Any) -> Any:
+    def estimators(self, named: Estimators | None) -> Estimators | None:
         """The estimators of an evaluation, from those the user names."""
         if self.is_mean:
             return named
-        names = [named] if isinstance(named, str) or named is None else list(named)
+        names = list(named) if isinstance(named, Iterable) and not isinstance(named, str) else [named]
         if any(name not in (None, WIS.name, *WIS.aliases) for name in names):
             raise UnsupportedError(
                 f"`estimators` must be left out, or wis, for {self.kind}, which is that of the distribution "

@@ -30,7 +30,7 @@ from kwis.evaluation.tally import Tally
 from kwis.intervals.sequence import BettingSequence
 from kwis.policy.discrete import importance_weights
 from kwis.policy.simple import EpsilonGreedy, Uniform
-from kwis.policy.target import resolve_targets
+from kwis.policy.target import Targets, resolve_targets
 from kwis.results import Interval
 from kwis.runtime.process import muted
 from kwis.runtime.writing import writable, write_whole
@@ -126,9 +126,9 @@ class Look:
 @takes_log_arguments
 def watch(
     folder: str | os.PathLike[str],
-    target: Any,
+    target: Targets,
     *,
-    bounds: Any = (0.0, 1.0),
+    bounds: tuple[float, float] = (0.0, 1.0),
     largest_weight: float | None = None,
     level: float = 0.95,
     state: str | os.PathLike[str] | None = None,
@@ -207,7 +207,7 @@ def watch(
 
 
 def _counted(
-    tally: Tally | None, file: Arrived, target: Any, how: BettingSequence, said: LogArguments
+    tally: Tally | None, file: Arrived, target: Targets, how: BettingSequence, said: LogArguments
 ) -> Tally:
     """The sums after one more file; whatever is wrong with it is said with its name."""
     try:
@@ -233,7 +233,7 @@ def _counted(
         raise InputError(sentence if file.name in sentence else f"{sentence}, in {file.name!r}") from None
 
 
-def _refuse(log: LoggedBandit, target: Any, said: LogArguments) -> None:
+def _refuse(log: LoggedBandit, target: Targets, said: LogArguments) -> None:
     """Refuse logs of which a sequence would say something else than it should."""
     if log.propensity is None:
         raise InputError("`propensity` must be logged to be watched, and this log has none")
@@ -245,7 +245,7 @@ def _refuse(log: LoggedBandit, target: Any, said: LogArguments) -> None:
         )
 
 
-def _draws_any(target: Any) -> bool:
+def _draws_any(target: Targets) -> bool:
     """Whether a target, or one in it, takes every action with some probability."""
     if isinstance(target, Uniform | EpsilonGreedy):
         return True

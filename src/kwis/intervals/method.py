@@ -7,6 +7,7 @@ the same name:
   refuses a contrast that it does not apply to with :class:`kwis.errors.UnsupportedError`;
 - ``p_value_of(contrast)``: the p-value of 0, which agrees with the intervals;
 - ``adds_model_error``: whether ``of`` adds the error of a model of the propensities to its own;
+- ``block``: how many consecutive rows it draws together, None for single rows;
 - ``common_resamples``: how many resamples ``of`` wants estimates to have in common;
 - ``description``: the method in words.
 """
@@ -51,6 +52,10 @@ def adds_model_error(method: IntervalMethod) -> bool:
 
 def common_resamples(method: IntervalMethod) -> int:
     return int(getattr(method, "common_resamples", 0))
+
+
+def draws_blocks(method: IntervalMethod) -> bool:
+    return getattr(method, "block", None) is not None
 
 
 def description(method: IntervalMethod) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kwis.errors import InputError
 from kwis.intervals.bernstein import EmpiricalBernstein
@@ -28,7 +27,7 @@ ALIASES = {
 }
 
 
-def interval_method(given: Any) -> IntervalMethod | None:
+def interval_method(given: IntervalMethod | str | None) -> IntervalMethod | None:
     """The method that somebody named or gave; None stays None."""
     if isinstance(given, str):
         name = given.strip().lower().replace("_", "-").replace(" ", "-")

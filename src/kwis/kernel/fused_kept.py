@@ -8,32 +8,17 @@ second pass computes them again.
 # Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
 # Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
 # Calls fused_features.py da3d72e77245: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py c0299024c67c: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 35b93fff71a3: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from kwis.kernel.exp2 import exp2
 from kwis.kernel.fused import FAST, GROUP, INNER, TILE
 from kwis.kernel.fused_features import add_column_moments, mismatch_moments
-from kwis.kernel.fused_pairs import add_tile, both_sides, two_distances
+from kwis.kernel.fused_pairs import add_tile, both_sides, two_kernels
 from kwis.runtime.compile import compiled
-
-
-@njit(**INNER)
-def _kernel_in_place(q):
-    for j in range(TILE):
-        q[j] = exp2(-q[j])
-
-
-@njit(**INNER)
-def _two_kernels(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k):
-    """Kernels from rows ``i`` and ``j`` to a tile; 0 from the second where both are the same row."""
-    two_distances(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k)
-    _kernel_in_place(k)
-    _kernel_in_place(other_k)
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
@@ -53,7 +38,7 @@ def kernels(
                 j, place = min(i + 1, starts[tile + 1] - 1), i - starts[tile]
                 # TILE is even: after an odd last row there is room for its partner, which is nobody.
                 two = kept[pair, place : place + 2] if kept.shape[0] > 0 else spare
-                _two_kernels(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], two[0], two[1])
+                two_kernels(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], two[0], two[1])
                 other_row = rows[j] if j > i else unused
                 both_sides(two[0], two[1], mass[met], load[met], own[i], own[j], rows[i], other_row, both)
             add_tile(both, columns[met - strip[0]])
@@ -139,7 +124,7 @@ def kernel_slopes(
                     own[j] if j > i else nobody,
                 )
                 if kept.shape[0] == 0:
-                    _two_kernels(
+                    two_kernels(
                         i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], two[0], two[1]
                     )
                 a, b = _pulls(

@@ -35,6 +35,20 @@ def two_distances(i, j, x, codes, tile, tile_codes, penalty, base, q, p):
 
 
 @njit(**INNER)
+def _kernel_in_place(q):
+    for j in range(TILE):
+        q[j] = exp2(-q[j])
+
+
+@njit(**INNER)
+def two_kernels(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k):
+    """Kernels from rows ``i`` and ``j`` to a tile; 0 from the second where both are the same row."""
+    two_distances(i, j, x, codes, tile, tile_codes, penalty, base, k, other_k)
+    _kernel_in_place(k)
+    _kernel_in_place(other_k)
+
+
+@njit(**INNER)
 def _kernel_and_moment(q, k):
     """``k = 2**-q``, and ``q k`` in place of ``q``."""
     for j in range(TILE):

@@ -8,7 +8,7 @@ folds and lets each policy choose on the rows it was not shown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from kwis.models.reward.models import Candidate, Lesson
 from kwis.policy.cross_fitted import CrossFitted
 from kwis.runtime.arrays import kept
 from kwis.stats.folds import make_folds
-from kwis.typing import Floats, Ints, Seed
+from kwis.typing import Classifier, Floats, Ints, Regressor, Seed
+
+if TYPE_CHECKING:
+    from kwis.policy.target import Target
 
 
 def cross_fit(
-    estimator: Any,
+    estimator: Classifier | Regressor | Callable[[LoggedBandit], Target],
     log: LoggedBandit,
     *,
     reward: int | str = 0,

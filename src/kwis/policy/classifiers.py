@@ -20,10 +20,10 @@ from kwis.data.distributions import unknown_action
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.runtime.process import one_at_a_time
-from kwis.typing import Floats
+from kwis.typing import Classifier, Floats
 
 
-def predicted(model: Any, log: LoggedBandit) -> Floats:
+def predicted(model: Classifier, log: LoggedBandit) -> Floats:
     """``(n, K)`` probabilities in the order of ``log.action_names``."""
     kind = type(model).__name__
     classes = getattr(model, "classes_", None)
@@ -69,7 +69,7 @@ def _places(classes: list[Label], log: LoggedBandit) -> list[int]:
     return places
 
 
-def _inputs(model: Any, log: LoggedBandit) -> Any:
+def _inputs(model: Classifier, log: LoggedBandit) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return _frame({str(name): log.table.column(str(name), "target").natural() for name in names})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from kwis.policy.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class ChosenColumn:
 class TrainedElsewhere:
     """A target that has not learnt from the log it is evaluated on, as somebody says."""
 
-    target: Any
+    target: Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def _are_names(given: Sequence[Any]) -> bool:
     return all(isinstance(name, str) for name in given)
 
 
-def trained_elsewhere(target: Any) -> TrainedElsewhere:
+def trained_elsewhere(target: Target) -> TrainedElsewhere:
     """Say that a target, such as a fitted classifier, has not learnt from the rows of the log that evaluates
     it.
 
@@ -163,7 +166,7 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         raise InputError(
             "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
         )
-    weight = importance_weights(target.logged, log.propensity)
+    weight = importance_weights(target.logged, log.propensity, log.rows)
     return WeightedSample(
         context=log.context,
         weight=weight if target.factor is None else weight * target.factor,
@@ -174,16 +177,17 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
     )
 
 
-def importance_weights(evaluated: Floats, propensity: Floats) -> Floats:
+def importance_weights(evaluated: Floats, propensity: Floats, rows: Ints | None = None) -> Floats:
     """What a target makes of the logged actions more likely, or less; the one place that divides by
-    propensities.
+    propensities. ``rows`` are the row numbers that an error names.
     """
     with np.errstate(over="ignore"):
         weight = evaluated / propensity
     if np.isinf(weight).any():
         row = int(np.argmax(np.isinf(weight)))
         raise InputError(
-            f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row {row}"
+            f"`propensity` must not be so small that a weight overflows, got {propensity[row]} at row "
+            f"{row if rows is None else rows[row]}"
         )
     return kept(weight)
 

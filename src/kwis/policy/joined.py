@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,19 +16,22 @@ from kwis.data.read.predictions import Predictions, are_predictions, read_predic
 from kwis.data.read.read_log import read_source
 from kwis.data.table import Table
 from kwis.errors import InputError
-from kwis.typing import Floats, Ints
+from kwis.typing import Floats, Ints, LogSource
+
+if TYPE_CHECKING:
+    from kwis.policy.target import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
     """A policy in another table; see :func:`joined`."""
 
-    source: Any
-    target: Any
+    source: LogSource
+    target: Target | None
     key: str | None
 
 
-def joined(source: Any, target: Any = None, *, key: str | None = None) -> Joined:
+def joined(source: LogSource, target: Target | None = None, *, key: str | None = None) -> Joined:
     """A policy in another file or frame, one row for every value of a key.
 
     Parameters
@@ -67,7 +70,7 @@ def matched(policy: Joined, log: LoggedBandit) -> Table | Floats:
     return table.take(rows)
 
 
-def _called(source: Any) -> str:
+def _called(source: LogSource) -> str:
     return repr(os.fspath(source)) if isinstance(source, str | os.PathLike) else "the other table"
 
 

@@ -1,6 +1,6 @@
 """Policies that need no column: always one action, any action alike, fixed probabilities, and mixtures.
 
-Each is a small record. :mod:`kwis.policy.target` resolves the policies it is made of, and :func:`resolved`
+Each is a small record. :mod:`kwis.policy.target` resolves the policies it is made of, and :func:`on_rows`
 makes it a policy on the rows of a log, whose candidates it keeps to where it draws any action alike.
 """
 
@@ -144,7 +144,7 @@ def _share(value: float, name: str) -> float:
     return float(value)
 
 
-def resolved(
+def on_rows(
     policy: SimplePolicy, log: LoggedBandit, parts: tuple[TargetPolicy, ...], name: str | None
 ) -> TargetPolicy:
     """The policy on the rows of ``log``; ``parts`` are the policies it is made of, on the same rows."""

@@ -16,7 +16,7 @@ from kwis.report.markup import element
 from kwis.report.summary import page_of
 from kwis.report.view import Page
 from kwis.result.evaluation import Evaluation
-from kwis.result.records import SEGMENTS_SHOWN
+from kwis.result.segmented import SEGMENTS_SHOWN
 from kwis.runtime.writing import writable, write_whole
 
 

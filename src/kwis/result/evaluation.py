@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwis import _validation as check
 from kwis._text import visible
-from kwis.result.records import SEGMENTS_SHOWN, Change, Path, Ranking, Recommendation, Row, Segments, Settings
+from kwis.result.records import Change, Path, Ranking, Recommendation, Row, Settings
+from kwis.result.segmented import SEGMENTS_SHOWN, Segments
 from kwis.typing import Floats
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ import numpy as np
 from kwis._text import escaped_in_json
 from kwis.errors import InputError, UnsupportedError
 from kwis.result.brief import trustworthy
-from kwis.result.records import LOGGING_POLICY, Change, Plain, Row, Segments
+from kwis.result.records import LOGGING_POLICY, Change, Plain, Row
+from kwis.result.segmented import Segments
 from kwis.results import Interval
 from kwis.runtime.writing import writable, write_whole
 

@@ -11,7 +11,8 @@ from kwis.errors import InputError
 
 if TYPE_CHECKING:
     from kwis.result.evaluation import Evaluation
-    from kwis.result.records import Change, Recommendation, Row, Segment
+    from kwis.result.records import Change, Recommendation, Row
+    from kwis.result.segmented import Segment
     from kwis.results import Interval
 
 

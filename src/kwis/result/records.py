@@ -5,22 +5,17 @@ Each becomes plain JSON in one place, :mod:`kwis.result.output`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from kwis._text import visible
-from kwis.errors import InputError
 from kwis.result.presentation import Presentation
 from kwis.result.reproduce import Reproduction
 from kwis.results import Estimate, Interval, Verdict
 from kwis.typing import Bandwidth, Floats
 
-if TYPE_CHECKING:
-    from kwis.result.text_table import TextTable
-
 LOGGING_POLICY = "logging policy"
-SEGMENTS_SHOWN = 50
 """Name of the logging policy among the targets; its value is the mean of the logged rewards."""
 
 
@@ -37,10 +32,6 @@ __all__ = [
     "Ranking",
     "Recommendation",
     "Row",
-    "Segment",
-    "Segments",
-    "Sensitivity",
-    "SensitivityAnalysis",
     "Settings",
     "Verdict",
 ]
@@ -199,66 +190,6 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Segment:
-    """The rows with one value of a column: recommended estimates there, and their differences to the logging
-    policy.
-    """
-
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
-    n: int
-    rows: tuple[Row, ...]
-    changes: tuple[Change, ...]
-
-    @property
-    def label(self) -> str:
-        return ", ".join(
-            f"{column} = {value}" for column, value in zip(self.columns, self.values, strict=True)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Segments:
-    """All segments by the same columns; the simultaneous intervals of their changes hold together. It prints
-    as a table.
-    """
-
-    columns: tuple[str, ...]
-    segments: tuple[Segment, ...]
-    notes: tuple[str, ...] = ()
-
-    def largest(self, most: int = SEGMENTS_SHOWN) -> Segments:
-        """The largest segments, in their order; the intervals of their changes still hold for all."""
-        if len(self.segments) <= most:
-            return self
-        chosen = set(sorted(range(len(self.segments)), key=lambda place: -self.segments[place].n)[:most])
-        kept = tuple(segment for place, segment in enumerate(self.segments) if place in chosen)
-        rows = sum(segment.n for segment in self.segments) - sum(segment.n for segment in kept)
-        note = (
-            f"the {most:,} largest of {len(self.segments):,} segments are shown; the others have {rows:,} "
-            f"rows"
-        )
-        return replace(self, segments=kept, notes=(note, *self.notes))
-
-    def table(self, most: int = SEGMENTS_SHOWN) -> TextTable:
-        """One line per segment, policy and reward, for the largest segments."""
-        from kwis.result.text_table import segment_table
-
-        return segment_table(self.largest(most))
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """All segments as a data frame of pandas, polars or pyarrow, one line per segment, policy
-        and reward.
-        """
-        from kwis.result.output import frame_of_segments
-
-        return frame_of_segments(self, library)
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Place:
     """Where a policy stands: from ``best`` (1 is first) to ``worst``, as far as the data can tell."""
 
@@ -289,68 +220,6 @@ class Ranking:
     places: tuple[Place, ...]
     differences: tuple[Change, ...]
     words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Sensitivity:
-    """Range of WIS if the odds of every propensity may be wrong by up to a factor gamma.
-
-    Attributes
-    ----------
-    value, baseline
-        WIS with the propensities as they are, and the mean of the logged rewards.
-    gammas, lows, highs
-        The range for each gamma.
-    flip
-        Smallest gamma at which the range reaches the baseline, so that the decision could turn; infinite if
-        none does.
-    words
-        The same in a sentence.
-    """
-
-    target: str
-    reward: str
-    value: float
-    baseline: float
-    gammas: Floats
-    lows: Floats
-    highs: Floats
-    flip: float
-    words: str
-
-    def __repr__(self) -> str:
-        ranges = zip(self.gammas, self.lows, self.highs, strict=True)
-        lines = (f"  odds wrong by up to {gamma:g}: {low:.4g} to {high:.4g}" for gamma, low, high in ranges)
-        return visible("\n".join([self.words, *lines]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class SensitivityAnalysis:
-    """What :func:`kwis.sensitivity` returns: one result per target and reward.
-
-    For one release it can still be unpacked and indexed as the tuple that it was; use ``results`` or ``of``.
-    """
-
-    results: tuple[Sensitivity, ...]
-
-    def of(self, target: str | None = None, reward: str | None = None) -> Sensitivity:
-        """The result for a target and a reward, the first of each unless named."""
-        for one in self.results:
-            if target in (None, one.target) and reward in (None, one.reward):
-                return one
-        raise InputError(f"`target` and `reward` must be among the results, got {target!r} and {reward!r}")
-
-    def __iter__(self) -> Iterator[Sensitivity]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __getitem__(self, place: int) -> Sensitivity:
-        return self.results[place]
-
-    def __repr__(self) -> str:
-        return "\n\n".join(repr(one) for one in self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from kwis._text import visible
 from kwis.errors import InputError
 from kwis.result.presentation import shown
-from kwis.result.records import LOGGING_POLICY, Change, Row, Segment, Segments, every_policy
+from kwis.result.records import LOGGING_POLICY, Change, Row, every_policy
+from kwis.result.segmented import Segment, Segments
 from kwis.result.words import decimals, number, signed, span, wrapped
 
 if TYPE_CHECKING:

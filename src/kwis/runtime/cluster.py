@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from kwis.errors import InputError, KwisError
 from kwis.runtime.runner import Handle, Steps
+from kwis.typing import Client
 
 _RETRIES = 2  # after an error of a task; a worker that dies is another matter, and up to the cluster
 
@@ -24,7 +25,7 @@ _RETRIES = 2  # after an error of a task; a worker that dies is another matter, 
 class Cluster:
     """Tasks as futures of a :class:`dask.distributed.Client`."""
 
-    client: Any
+    client: Client
     steps: Steps = field(default_factory=Steps)
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     count: int = 0

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kwis.runtime.threads import each_block
+from kwis.typing import Client
 
 Handle = Any
 Progress = Callable[[int, int, str], object]
@@ -84,7 +85,7 @@ class Threads:
         return handle
 
 
-def runner_of(client: Any, progress: Progress | None = None) -> Runner:
+def runner_of(client: Client | None, progress: Progress | None = None) -> Runner:
     """Workers of the client's cluster, or without one the threads of this process."""
     if client is None:
         return Threads(Steps(progress))
@@ -102,7 +103,7 @@ def workers() -> Runner | None:
 
 
 @contextmanager
-def working_on(client: Any, progress: Progress | None = None) -> Iterator[None]:
+def working_on(client: Client | None, progress: Progress | None = None) -> Iterator[None]:
     """Let large sums use the workers of a cluster meanwhile; without a client nothing changes."""
     token = _remote.set(None if client is None else runner_of(client, progress))
     try:

@@ -55,7 +55,7 @@ def candidates():
 def record_of(world, seed):
     """One log: the truth, the estimate recommended with interval and verdict, and all others."""
     log = draw(world, seed)
-    with warnings.catch_warnings(), patch("kwis.evaluation.run.paths_of", lambda *_: ()):
+    with warnings.catch_warnings(), patch("kwis.evaluation.flow.paths_of", lambda *_: ()):
         warnings.simplefilter("ignore")
         found = kwis.evaluate(kwis.read_log(log.table, **log.roles), dict(log.targets))
     picked, weights = found.recommendations[0], found.diagnostics["t0"].weights

@@ -27,7 +27,7 @@ def records_of(world, seed, oracle):
         read = kwis.read_log(log.table, **log.roles)
         by = "segment" if world.regime.segments else ()
         with patch(
-            "kwis.evaluation.run.paths_of", lambda *_: ()
+            "kwis.evaluation.flow.paths_of", lambda *_: ()
         ):  # a picture: nothing judged here depends on it
             evaluation = kwis.evaluate(read, dict(log.targets), by=by)
         right = _oracle(world, seed, log, oracle) if world.regime.kind == "misreport" else {}

@@ -62,8 +62,10 @@ missing
 drop_missing
     Leave out rows without a reward, with a note; they are refused otherwise.
 key
-    Column that identifies a row; it is no context. Policies in other files are joined by it
-    (:func:`kwis.joined`).
+    Column that identifies a row; it is no context. The answer then does not depend on the order of files and
+    rows (but to rounding, and where rows share a key): samples and folds go by the key, and by ``time`` where
+    that is named. Policies in other files are joined by it (:func:`kwis.joined`). Without it a row is known
+    by its place, files in the order of their names.
 query
     SQL to run: on a database, or on files and data frames, which it finds under the name ``log``.
 allow_external

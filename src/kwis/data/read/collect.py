@@ -28,12 +28,15 @@ from kwis.data.table import Table, stacked
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.runtime.runner import Progress, Runner, runner_of
+from kwis.typing import Client, LogSource
 
 STRETCH_ROWS = 1 << 20
 PARTS_AT_ONCE = 8
 
 
-def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None = None) -> LoggedBandit:
+def collected(
+    log: ScannedLog, *, client: Client | None = None, progress: Progress | None = None
+) -> LoggedBandit:
     """The log, read. With a ``client``, its workers read files and Dask partitions."""
     runner = runner_of(client, progress)
     source = log.source
@@ -54,7 +57,10 @@ def collected(log: ScannedLog, *, client: Any = None, progress: Progress | None 
 
 
 def opened(
-    log: Any, said: LogArguments, client: Any = None, progress: Progress | None = None
+    log: ScannedLog | LogSource,
+    said: LogArguments,
+    client: Client | None = None,
+    progress: Progress | None = None,
 ) -> LoggedBandit:
     """The log behind whatever somebody calls one, and what is said about it."""
     if isinstance(log, ScannedLog):

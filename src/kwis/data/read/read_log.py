@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from kwis._call import call_of
 from kwis.data.log import LoggedBandit
@@ -28,12 +28,16 @@ from kwis.data.read.obp import from_feedback, is_feedback
 from kwis.data.read.recognise import recognised
 from kwis.data.read.source import Roles, Source
 from kwis.errors import InputError
+from kwis.typing import LogSource
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 FORMATS = ("csv", "parquet", "json", "dsjson", "duckdb", "sqlite", "obp")
 
 
 @takes_log_arguments
-def read_log(source: Any, **said: Unpack[LogArguments]) -> LoggedBandit:
+def read_log(source: LogSource, **said: Unpack[LogArguments]) -> LoggedBandit:
     """Read logged decisions from a table, a file or a database, check them and make arrays of them.
 
     Parameters
@@ -67,7 +71,7 @@ def completed(given: Roles, found: Source) -> Roles:
     return replace(given, **own)
 
 
-def read_source(source: Any, reading: Reading = Reading()) -> Source:  # noqa: B008 - it cannot change
+def read_source(source: LogSource, reading: Reading = Reading()) -> Source:  # noqa: B008 - it cannot change
     """The table behind a source, in the format named or else recognised."""
     if reading.format is not None and reading.format not in FORMATS:
         raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {reading.format!r}")
@@ -77,7 +81,7 @@ def read_source(source: Any, reading: Reading = Reading()) -> Source:  # noqa: B
     if isinstance(source, sqlite3.Connection):
         return Source(table=read_sqlite(source, _needed(query)), query=query, dialect="sqlite")
     if type(source).__name__ == "DuckDBPyConnection":
-        table = run_query(source, _needed(query), confined=False)
+        table = run_query(cast("DuckDBPyConnection", source), _needed(query), confined=False)
         return Source(table=table, query=query, dialect="duckdb")
     if isinstance(source, Mapping):
         if query is not None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, Unpack
+from typing import TypeAlias, Unpack
 
 from kwis._call import Call, call_of
 from kwis._text import visible
@@ -26,13 +26,14 @@ from kwis.data.read.dask_frame import DaskFrame
 from kwis.data.read.databases import database_kind
 from kwis.data.read.files import files_of, format_of
 from kwis.data.read.source import Roles
+from kwis.typing import Client, LogSource
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
     """What is read at once and not in batches: frames, CSV, JSON lines, dsjson, results of queries."""
 
-    given: Any
+    given: LogSource
     reading: Reading
 
     @property
@@ -67,7 +68,7 @@ class ScannedLog:
         """Number of rows, where that can be known without reading them."""
         return None if isinstance(self.source, Whole) else self.source.rows
 
-    def read(self, client: Any = None) -> LoggedBandit:
+    def read(self, client: Client | None = None) -> LoggedBandit:
         """The log in memory, as :func:`kwis.read_log` would read it; with a Dask ``client``, its workers read
         files and partitions.
         """
@@ -86,8 +87,12 @@ class ScannedLog:
         return visible(f"ScannedLog: {rows} decisions{files}, columns {', '.join(self.source.types)}")
 
 
+Log: TypeAlias = LoggedBandit | ScannedLog | LogSource
+"""A log, read or not: what an evaluation starts from."""
+
+
 @takes_log_arguments
-def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
+def scan_log(source: LogSource, **said: Unpack[LogArguments]) -> ScannedLog:
     """Point at a log, which ``kwis.evaluate`` then reads; Parquet, Arrow and Dask logs may be larger than
     memory.
 
@@ -116,7 +121,7 @@ def scan_log(source: Any, **said: Unpack[LogArguments]) -> ScannedLog:
     return ScannedLog(source=_opened(source, reading_of(said)), roles=roles, call=call)
 
 
-def _opened(source: Any, reading: Reading) -> Batches | Whole:
+def _opened(source: LogSource, reading: Reading) -> Batches | Whole:
     """Where rows come from: in batches where that is possible."""
     query, kind = reading.query, reading.format
     if hasattr(source, "to_delayed") and query is None:
@@ -146,7 +151,7 @@ def _opened(source: Any, reading: Reading) -> Batches | Whole:
     return Whole(source, reading)
 
 
-def _is_batches(source: Any) -> bool:
+def _is_batches(source: LogSource) -> bool:
     """Whether something is Arrow data, or a list or iterator that should be."""
     if isinstance(source, Mapping | sqlite3.Connection) or type(source).__name__ == "DuckDBPyConnection":
         return False

@@ -25,7 +25,7 @@ from kwis.errors import InputError
 from kwis.models.fitting import one_thread
 from kwis.models.propensity.calibrate import likeliest_exponent, to_power
 from kwis.models.propensity.learners import (
-    Classifier,
+    ClassifierLearner,
     CrossFitted,
     Learner,
     default_learners,
@@ -35,7 +35,7 @@ from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.stats.folds import make_folds
 from kwis.stats.sums import sum_of_others
-from kwis.typing import Floats, Ints, Seed
+from kwis.typing import Classifier, Floats, Ints, Seed
 
 _EM_STEPS = 60
 _ROWS_AT_ONCE = 20_000
@@ -93,7 +93,12 @@ class EstimatedPropensity:
 
 
 def estimate_propensities(
-    log: LoggedBandit, model: Any = None, *, folds: int = 5, floor: float | None = None, rng: Seed = 0
+    log: LoggedBandit,
+    model: Classifier | str | None = None,
+    *,
+    folds: int = 5,
+    floor: float | None = None,
+    rng: Seed = 0,
 ) -> EstimatedPropensity:
     """Cross-fitted, calibrated probabilities of every action given the context.
 
@@ -133,7 +138,7 @@ def estimate_propensities(
         learners = (
             _default(log, features, seed, model)
             if model is None or isinstance(model, str)
-            else {_described(model): Classifier(model, log, features)}
+            else {_described(model): ClassifierLearner(model, log, features)}
         )
         tried = {
             name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()

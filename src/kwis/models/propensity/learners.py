@@ -45,7 +45,7 @@ def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str
     if smooth is not None:
         learners["smooth regression"] = smooth
     if len(log) >= ROWS_FOR_TREES or smooth is None:
-        learners["boosted trees"] = Classifier(_trees(seed), log, features)
+        learners["boosted trees"] = ClassifierLearner(_trees(seed), log, features)
     return learners
 
 
@@ -56,7 +56,7 @@ def _trees(seed: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Classifier:
+class ClassifierLearner:
     """A classifier of scikit-learn on the rows of a log."""
 
     model: Any

@@ -28,7 +28,7 @@ from kwis.policy.discrete import TargetPolicy
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
 from kwis.stats.folds import make_folds
-from kwis.typing import ArrayLike, Floats, Ints, Seed
+from kwis.typing import ArrayLike, Floats, Ints, Regressor, Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +89,7 @@ class PredictedRewards:
 def predict_rewards(
     log: LoggedBandit,
     reward: int | str = 0,
-    model: Any = None,
+    model: Regressor | None = None,
     *,
     row_weight: ArrayLike | None = None,
     folds: int = 5,

@@ -19,7 +19,8 @@ from kwis.report.sections.common import (
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, sentence
 from kwis.result.evaluation import Evaluation
-from kwis.result.records import Change, Ranking, Segments
+from kwis.result.records import Change, Ranking
+from kwis.result.segmented import Segments
 
 _MOST_STRIPES = 40
 

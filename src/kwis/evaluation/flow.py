@@ -1,0 +1,276 @@
+"""An evaluation under way: from a log with propensities and its targets to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwis._validation import read_only
+from kwis.checks import (
+    PropensityReport,
+    TargetDiagnostics,
+    combine,
+    drift,
+    drift_with_targets,
+    target_diagnostics,
+    training_checks,
+)
+from kwis.estimators.traits import NEIGHBOURS
+from kwis.evaluation.account import notes_of, settings_of
+from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
+from kwis.evaluation.claims import judged_together
+from kwis.evaluation.compare import changes_of, rankings_of
+from kwis.evaluation.ids import id_column, with_ids
+from kwis.evaluation.intervals import Intervals
+from kwis.evaluation.measure import (
+    Measured,
+    Policy,
+    kernel_of,
+    logging_policy,
+    measure,
+    resample,
+    samples_of,
+    selection_rows,
+    std_errors_of,
+)
+from kwis.evaluation.mend import repair_of
+from kwis.evaluation.path import path_rows, paths_of
+from kwis.evaluation.prepare import Ready
+from kwis.evaluation.recommend import Pick, Role, has_heavy_weights, pick
+from kwis.evaluation.refit import refitted
+from kwis.evaluation.relative import with_relative
+from kwis.evaluation.robustness import robustness_of
+from kwis.evaluation.roster import Roster
+from kwis.evaluation.rows import logging_rows, recommendations_of, target_rows
+from kwis.evaluation.scope import scope_of
+from kwis.evaluation.segments import KnownOfAll, segments_by
+from kwis.evaluation.split import Split
+from kwis.evaluation.statistic import Statistic
+from kwis.kernel.profiles import RBF
+from kwis.models.reward import PredictedRewards, predict_rewards
+from kwis.result.evaluation import Evaluation
+from kwis.result.records import Path
+from kwis.results import Estimate, Verdict
+from kwis.runtime.runner import Progress
+from kwis.typing import Regressor
+
+
+@dataclass(slots=True)
+class Steps:
+    """Tells a callback what is being done."""
+
+    callback: Progress | None
+    total: int
+    done: int = -1
+
+    def __call__(self, what: str) -> None:
+        self.done += 1
+        self.within(what)
+
+    def within(self, what: str) -> None:
+        """The same step, further on."""
+        if self.callback is not None:
+            self.callback(self.done, self.total, what)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """One evaluation under way."""
+
+    ready: Ready
+    roster: Roster
+    reward_model: Regressor | None
+    intervals: Intervals
+    splits: tuple[Split, ...]
+    steps: Steps
+    statistic: Statistic
+
+    def evaluation(self) -> Evaluation:
+        ready = self.ready
+        predictions = self._predictions()
+        policies = [
+            ready.policy(target, predictions if self.roster.models(target) else ())
+            for target in ready.targets
+        ]
+        heavy = {policy.name for policy in policies if has_heavy_weights(policy.samples[0])}
+        run = replace(self, roster=self.roster.with_heavy_weights()) if heavy else self
+        return run._answer(policies, predictions, heavy)
+
+    def _answer(
+        self, policies: Sequence[Policy], predictions: tuple[PredictedRewards, ...], heavy: Set[str]
+    ) -> Evaluation:
+        """The answer about ``policies``, of which those in ``heavy`` have heavy weights."""
+        ready, intervals = self.ready, self.intervals
+        measured, logging = self._measured(policies)
+        report = ready.report()
+        diagnostics = self._diagnostics(policies, measured, report)
+        picks = self._picks(measured, report, predictions, heavy)
+        chosen = {key: found.name for key, found in picks.items()}
+        self.steps("comparing policies")
+        changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
+        about = about_rewards(
+            ready.as_given().log, {made.reward: made.explained for made in predictions}, changed
+        )
+        training = training_checks(
+            ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed
+        )
+        learnt = about_training(ready.targets, training)
+        verdicts = self._verdicts(measured, diagnostics, about, learnt)
+        rows = (*logging_rows(logging, intervals), *target_rows(measured, verdicts, chosen, intervals))
+        rows = tuple(ready.as_read(row) for row in rows)
+        entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
+        rankings = rankings_of(entries, logging, rows, chosen, intervals)
+        changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        changes = with_relative(changes, measured, logging)
+        self.steps("estimating segments")
+        bounded = {name for name, one in diagnostics.items() if one.weights.bounded}
+        known = KnownOfAll(report=_with_training(report, learnt), rewards=about, bounded=bounded)
+        segments = segments_by(self.splits, entries, logging, intervals, known)
+        self.steps("following the bandwidth")
+        paths = self._paths(policies, measured)
+        recommendations = recommendations_of(picks, rows, changes, measured, intervals)
+        found = Evaluation(
+            rows=rows,
+            changes=changes,
+            recommendations=recommendations,
+            diagnostics=diagnostics,
+            propensity=report if ready.mended is None else ready.mended.given_report,
+            repair=None if ready.mended is None else repair_of(ready.mended, entries),
+            rankings=rankings,
+            paths=paths,
+            segments=segments,
+            drift=drift_with_targets(
+                changed[0], ready.log, {policy.name: policy.samples[0] for policy in policies}
+            ),
+            weights={
+                policy.name: read_only(ready.sorted_back(policy.samples[0].weight)) for policy in policies
+            },
+            notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
+            settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
+            # How far wrong propensities move a quantile is not known.
+            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            if self.statistic.is_mean
+            else (),
+            training=training,
+            scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),
+        )
+        self.steps("done")
+        return found
+
+    def _predictions(self) -> tuple[PredictedRewards, ...]:
+        self.steps("predicting rewards")
+        log, seed = self.ready.log, self.ready.seed
+        if not any(self.roster.models(target) for target in self.ready.targets):
+            return ()
+        return tuple(
+            predict_rewards(log, j, self.reward_model, rng=seed) for j in range(len(log.reward_names))
+        )
+
+    def _measured(self, policies: Sequence[Policy]) -> tuple[list[Measured], Mapping[str, Measured]]:
+        ready, rewards = self.ready, self.ready.log.reward_names
+        logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
+        measured = []
+        subset = selection_rows(ready.log.n, ready.seed)
+        for target, policy in zip(ready.targets, policies, strict=True):
+            self.steps(f"estimating {policy.name}")
+            measured += refitted(measure(policy, self.roster.of_target(target), rewards, subset))
+        self.steps("resampling")
+
+        def tick(done: int, total: int) -> None:
+            self.steps.within(f"resampling, {done:,} of {total:,}")
+
+        drawn = resample(
+            [*logging, *measured], self.intervals.resampled, self.intervals.replicates, ready.seed, tick
+        )
+        return drawn[len(logging) :], {one.reward: one for one in drawn[: len(logging)]}
+
+    def _diagnostics(
+        self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
+    ) -> dict[str, TargetDiagnostics]:
+        log, found = self.ready.log, {}
+        ids = id_column(log)
+        for target, policy in zip(self.ready.targets, policies, strict=True):
+            self.steps(f"checking {target.name}")
+            kernel = kernel_of(measured, target.name)
+            # At an infinite bandwidth the map would be flat and show nothing.
+            bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
+            about = target_diagnostics(
+                log,
+                target,
+                report,
+                sample=policy.samples[0],
+                bandwidth=bandwidth,
+                kernel=RBF if kernel is None else kernel.kernel,
+                rng=self.ready.seed,
+            )
+            found[target.name] = with_ids(about, log, ids)
+        return found
+
+    def _verdicts(
+        self,
+        measured: Sequence[Measured],
+        diagnostics: Mapping[str, TargetDiagnostics],
+        rewards: Mapping[str, Sequence[Verdict]],
+        training: Mapping[tuple[str, str], Verdict],
+    ) -> list[Verdict]:
+        targets = {name: found.verdict for name, found in diagnostics.items()}
+        weights = {name: found.weights for name, found in diagnostics.items()}
+        pairs = {
+            key: (*([training[key]] if key in training else []), *rare(sample))
+            for key, sample in samples_of(measured).items()
+        }
+        return verdicts_of(measured, targets, weights, lone_share(self.ready.log.context), rewards, pairs)
+
+    def _picks(
+        self,
+        measured: Sequence[Measured],
+        report: PropensityReport,
+        predictions: Sequence[PredictedRewards],
+        heavy: Set[str],
+    ) -> dict[tuple[str, str], Pick]:
+        explained = {made.reward: made.explained for made in predictions}
+        roles = {name: Role.of(estimator) for name, estimator in self.roster.by_name.items()}
+        near: dict[tuple[str, str], Estimate] = {}
+        for one in measured:
+            if roles[one.estimate.name].normalised_over == NEIGHBOURS:
+                near.setdefault((one.target, one.reward), one.estimate)
+        alone = {key: one.isolation for key, one in near.items()}
+        flat = {
+            key for key, one in near.items() if one.bandwidth is not None and np.isinf(one.bandwidth).all()
+        }
+        return {
+            key: pick(
+                found,
+                report,
+                alone.get(key),
+                explained.get(key[1]),
+                self.ready.mended,
+                flat=key in flat,
+                heavy=key[0] in heavy,
+                roles=roles,
+            )
+            for key, found in std_errors_of(measured).items()
+        }
+
+    def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
+        found: list[Path] = []
+        rows = path_rows(self.ready.log.n, self.ready.seed)
+        for policy in policies:
+            kernel = kernel_of(measured, policy.name)
+            if kernel is not None and np.ndim(kernel.bandwidth) == 0:
+                found += paths_of(
+                    policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured
+                )
+        return tuple(found)
+
+
+def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], Verdict]) -> PropensityReport:
+    """The report with what is known about the training of each target, which holds in every segment too."""
+    about: dict[str, list[Verdict]] = {}
+    for (target, _), found in training.items():
+        about.setdefault(target, []).append(found)
+    return replace(
+        report, targets={name: combine(report.verdict_on(name), *found) for name, found in about.items()}
+    )
