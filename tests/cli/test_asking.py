@@ -154,3 +154,19 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1].startswith(f"error: {sentence}"), ended.stderr
     assert ended.stdout == "[]\n"
+
+
+def test_python_finds_wrong_names_before_it_imports_what_computes(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", columns())
+    watch = (
+        "import sys, kwis\n"
+        "try: kwis.evaluate(sys.argv[1], 'p_new', reward='clik')\n"
+        "except kwis.InputError as problem: print(problem)\n"
+        "print([name for name in ('scipy', 'sklearn', 'numba') if name in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", watch, str(path)], capture_output=True, text=True, check=True
+    )
+    sentence, loaded = ended.stdout.splitlines()
+    assert sentence.startswith("`reward` must name a column of the log, got 'clik'; ")
+    assert loaded == "[]"

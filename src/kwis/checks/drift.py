@@ -182,7 +182,7 @@ def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> flo
     if rank == 0 or draws <= rank:
         return float("nan")
     statistic = gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1))
-    return float(fdtrc(rank, draws - rank, max(statistic, 0.0)))
+    return float(fdtrc(float(rank), float(draws - rank), max(float(statistic), 0.0)))
 
 
 def _smallest(changes: list[_Change]) -> float:
