@@ -69,3 +69,16 @@ def test_no_sentence_in_a_shell_speaks_python() -> None:
     assert said == (
         "`scheduler` must be connected, `row-weight` too; an action must be listed in --actions a,b,c of LOG"
     )
+
+
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("name it with group='user id'", "name it with --group 'user id'"),
+        ("that tells them apart with group=", "that tells them apart with --group"),
+        ("name it with context=[...]", "name it with --context"),
+        ("say propensity_source='randomiser' if", "say --propensity-source randomiser if"),
+    ],
+)
+def test_what_the_answer_asks_for_is_an_option_in_a_shell(python: str, shell: str) -> None:
+    assert as_options(python) == shell
