@@ -15,7 +15,8 @@ demo: $(VENV)/.installed-core
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
-test-all: $(VENV)/.installed-dev
+# The site's notebooks are run too, which takes what builds the site.
+test-all: $(VENV)/.installed-dev $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # The same tests with the lowest versions that pyproject.toml allows. These are for Python 3.11, and what they
@@ -37,7 +38,7 @@ coverage: $(VENV)/.installed-dev
 
 # Do the tests notice small faults in estimators, intervals and readers? An hour or so; it goes on where it was stopped.
 mutation: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
+	nice $(BIN)/python -m tests.mutation --out mutants.jsonl $(ARGS)
 
 # How well does it hold? Hours; it goes on where it was stopped.
 holds: $(VENV)/.installed-dev

@@ -34,7 +34,7 @@ def test_bca_agrees_with_scipy_up_to_resampling() -> None:
     counts = drawn_counts(60, np.random.default_rng(3), 20_000)
     ours = fixed_intervals(terms, counts, (0.9,))["fixed-bca"][0, :, 0]
     theirs = stats.bootstrap(
-        (terms[:, 0],), np.mean, confidence_level=0.9, n_resamples=20_000, method="BCa", rng=4
+        (terms[:, 0],), np.mean, confidence_level=0.9, n_resamples=20_000, method="BCa", random_state=4
     ).confidence_interval
     assert ours == pytest.approx([theirs.low, theirs.high], abs=0.01)
 

@@ -15,6 +15,7 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 # Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
 _LARGEST_EXPONENT = 1000
+_ORDINARY_EXPONENT = 30  # sums of billions of such weights are in range as they are, in single precision too
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -141,7 +142,7 @@ def effective_size(applied: Floats, mass: Floats | None = None) -> float:
 
 def balanced(weight: Floats, total: float) -> Floats:
     """Weights times a power of two that keeps sums over ``total`` of them in range, for statistics that
-    ignore the scale.
+    ignore the scale; weights of ordinary size as they are.
 
     The power is exact, so ordinary numbers come out bit for bit the same. It centres the exponents: scaling
     to a largest weight of 1 would lose a weight of 1e-300 beside one of 1e300, and with it a resample that
@@ -151,6 +152,8 @@ def balanced(weight: Floats, total: float) -> Floats:
     if positive.size == 0:
         return weight
     _, exponents = np.frexp([positive.min(), positive.max()])
+    if np.abs(exponents).max() <= _ORDINARY_EXPONENT:
+        return weight
     centre = -int(exponents.sum()) // 2
     room = _LARGEST_EXPONENT - int(np.ceil(np.log2(total))) - int(exponents[1])
     return np.ldexp(weight, min(centre, room))

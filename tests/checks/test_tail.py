@@ -136,17 +136,10 @@ def test_copies_within_a_group_do_not_make_a_tail_a_list():
     assert once > HEAVY
 
 
-def test_a_floor_is_shared_by_decisions_and_merges_in_any_order():
+def test_a_floor_is_shared_by_decisions():
     rng = np.random.default_rng(4)
     chances = rng.choice([0.05, 0.1, 0.6], 300)
-    parts = [Floor.of(chances[i : i + 50], np.arange(i, i + 50)) for i in range(0, 300, 50)]
-    whole = Floor.of(chances, np.arange(300))
-    for order in (parts, parts[::-1]):
-        merged = Floor()
-        for part in order:
-            merged = merged.merge(part)
-        assert merged == whole
-    assert whole.shared
+    assert Floor.of(chances, np.arange(300)).shared
     assert not Floor.of(chances, np.zeros(300, dtype=int)).shared  # copies of one decision
     assert not Floor.of(np.array([0.01, 0.02, 0.02, 0.02]), np.arange(4)).shared
     assert is_bounded(Floor(), 25.0, 10.0)

@@ -7,7 +7,7 @@ import pytest
 
 import kwis
 from kwis.estimators import Difference, PairedSample
-from kwis.estimators.resampling import copies, resamples_by_taking
+from kwis.estimators.resampling import copies, resamples, resamples_by_taking
 from kwis.stats.influence import resampled_errors
 from tests.estimators.catalogue import (
     CASES,
@@ -46,6 +46,14 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
         assert estimator.estimate(sample.take(rows, group=labels)).std_error == pytest.approx(
             error, abs=1e-10
         )
+
+
+@every_estimator
+def test_influence_on_resamples_comes_on_request_only(estimator):
+    sample, counts = some_sample(), np.ones((12, 2))
+    for found in (resamples, resamples_by_taking):
+        assert found(estimator, sample, counts).influence is None
+        assert found(estimator, sample, counts, influence=True).influence.shape == (12, 2)
 
 
 @every_estimator

@@ -11,7 +11,7 @@ import pytest
 
 import kwis
 from kwis.estimators import kernel_wis, precision, sampled
-from kwis.estimators.sampled import SampledWeights
+from kwis.estimators.sampled import SampledWeights, _calibrated
 from kwis.estimators.together import Job, estimates_together, reweighted_together
 from kwis.kernel import points_of
 from kwis.kernel.sampling import priority
@@ -296,3 +296,11 @@ def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_er
     assert (covered >= 95).all(), covered
     assert np.max(moves) <= 0.05
     assert np.abs(np.array(errors) - 1).max() < 0.02
+
+
+def test_calibrated_weights_meet_the_totals_that_are_known():
+    rng = np.random.default_rng(0)
+    weight, terms = rng.uniform(1, 2, 40), rng.normal(size=(40, 3)) * [1.0, 1e6, 1e-6]
+    totals = weight @ terms * [1.1, 0.9, 1.05]
+    np.testing.assert_allclose(_calibrated(weight, terms, totals) @ terms, totals, rtol=1e-9)
+    np.testing.assert_allclose(_calibrated(weight, terms, weight @ terms), weight, rtol=1e-9)

@@ -7,6 +7,7 @@ import pytest
 
 import kwis
 from kwis.cli.main import main
+from kwis.estimators.quantile import Ordered
 from kwis.estimators.resampling import resamples_by_taking
 from tests.estimators.catalogue import some_sample
 from tests.reference import statistics as twin
@@ -185,3 +186,9 @@ def test_the_command_takes_a_statistic(frame, tmp_path, capsys):
     ]
     assert main(arguments) == 0
     assert "mean above quantile 0.9 of reward" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+def test_the_lowest_quantile_is_the_smallest_reward_of_a_row_with_a_weight():
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[2.0, 0.0, 1.0], reward=[1.0, -5.0, 3.0])
+    rewards = Ordered.of(sample, np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]))
+    assert rewards.quantile(np.array([0.0, 0.0])).tolist() == [1.0, 3.0]

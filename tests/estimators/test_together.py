@@ -50,6 +50,7 @@ def test_a_family_done_together_equals_each_member_alone(estimator, mass, groupe
         assert estimate.value == pytest.approx(alone.value, rel=1e-12)
         assert estimate.std_error == pytest.approx(alone.std_error, rel=1e-10)
         assert estimate.effective_n == pytest.approx(alone.effective_n, rel=1e-12)
+        assert estimate.mean_weight == pytest.approx(alone.mean_weight, rel=1e-12)
         np.testing.assert_allclose(
             estimate.influence, alone.influence, rtol=1e-9, atol=1e-9 * np.abs(alone.influence).max()
         )

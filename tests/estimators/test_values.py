@@ -46,6 +46,18 @@ class TestTwins:
         expected = twin.effective_size(case.applied(sample, masses(sample)), masses(sample))
         assert case.estimator.estimate(sample).effective_n == pytest.approx(expected, rel=1e-12)
 
+    def test_the_mean_weight_is_that_of_the_weights_applied(self, case, mass):
+        sample = some_sample(mass=mass)
+        mean = np.average(case.applied(sample, masses(sample)), weights=masses(sample))
+        assert case.estimator.estimate(sample).mean_weight == pytest.approx(mean, rel=1e-12)
+
+    def test_the_leverage_is_the_share_of_the_row_in_what_it_is_divided_by(self, case, mass):
+        sample = some_sample(mass=mass)
+        divides = getattr(case.estimator, "normalised", False)
+        load = np.array(case.applied(sample, masses(sample)) if divides else [1.0] * sample.n)
+        share = load * masses(sample) / (load * masses(sample)).sum()
+        np.testing.assert_allclose(case.estimator.estimate(sample).leverage, share, rtol=1e-12)
+
     def test_the_isolation_is_that_of_the_twin(self, case, mass):
         sample = some_sample(mass=mass)
         found = case.estimator.estimate(sample).isolation

@@ -142,6 +142,25 @@ class TestEfronStein:
         expected = twin.efron_stein_proxy(weight.tolist(), fresh.tolist())
         assert variance_proxy(weight, fresh) == pytest.approx(expected, rel=1e-12)
 
+    def test_the_bound_is_that_of_the_twin(self):
+        rng, n = np.random.default_rng(3), 200
+        logging = rng.dirichlet([4.0, 4.0, 4.0], n)
+        target = 0.5 * logging + 0.5 * rng.dirichlet([4.0, 4.0, 4.0], n)
+        action = (rng.random(n)[:, None] > logging.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        reward = 1 - 0.2 * rng.random(n)
+        expected = twin.efron_stein_bound(
+            target.tolist(),
+            logging.tolist(),
+            action.tolist(),
+            reward.tolist(),
+            0.9,
+            3,
+            np.random.default_rng(7),
+        )
+        found = kwis.efron_stein_bound(target, logging, action, reward, level=0.9, draws=3, rng=7)
+        assert 0.05 < expected < found.value
+        assert found.low == pytest.approx(expected, rel=1e-10)
+
     def test_the_bound_is_below_the_truth(self):
         rng, n = np.random.default_rng(1), 1000
         tables = np.tile(TARGET, (n, 1)), np.tile(LOGGING, (n, 1))

@@ -87,7 +87,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--only", default="", help="only mutants whose file:line:column has this in it")
     options = parser.parse_args()
-    os.nice(10)
     _preload()
     for part in PARTS:
         if options.part in (None, part.name):
@@ -179,10 +178,13 @@ def _run(mutant: Mutant, tree: Path, reach: Reach, budget: float) -> Outcome:
     def test() -> int:
         import pytest
 
+        # Bytecode is of the run without a mutant: one of the same length and second would pass for another.
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 5))
         return int(pytest.main(["-x", *_arguments(), *tests]))
 
-    path.write_text(mutant.source)
+    path.write_text(mutant.source(original))
     before = _processor_time()
     try:
         end = _ending(_fork(tree, test))
@@ -214,8 +216,6 @@ def _fork(tree: Path, work: Callable[[], int]) -> int:
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
         os.dup2(sink, 2)
-        sys.dont_write_bytecode = True  # a mutant of the same length and second would pass for the one before
-        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         os.environ["PYTHONPATH"] = f"{tree / 'src'}:{tree / 'paper' / 'src'}"
         sys.path[:] = [str(tree), str(tree / "src"), str(tree / "paper" / "src"), *sys.path[1:]]
         for name in [name for name in sys.modules if name.partition(".")[0] in ("kwis", "tests")]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,29 +40,34 @@ _LARGER = 1.5  # what a float is multiplied by: tests that allow a tolerance sho
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: where it is, what stood there and what stands there now, and the new source of the file."""
+    """One change: where it is (``index`` counts the places of its file), and what stood and stands there."""
 
     path: Path
+    index: int
     line: int
     column: int
     before: str
     after: str
-    source: str
+
+    def source(self, text: str) -> str:
+        """The text of the file with the change."""
+        tree = ast.parse(text)
+        _change(list(_places(tree))[self.index])
+        return ast.unparse(tree)
 
 
 def mutants_of(path: Path) -> list[Mutant]:
     """Every mutant of one file, in the order of its lines."""
-    text = path.read_text(encoding="utf-8")
-    count = sum(1 for _ in _places(ast.parse(text)))
-    return [_mutant(path, text, i) for i in range(count)]
+    return [
+        Mutant(path, index, node.lineno, node.col_offset, ast.unparse(node), _changed(node))
+        for index, node in enumerate(_places(ast.parse(path.read_text(encoding="utf-8"))))
+    ]
 
 
-def _mutant(path: Path, text: str, index: int) -> Mutant:
-    tree = ast.parse(text)
-    node = list(_places(tree))[index]
-    before = ast.unparse(node)
-    _change(node)
-    return Mutant(path, node.lineno, node.col_offset, before, ast.unparse(node), ast.unparse(tree))
+def _changed(node: ast.AST) -> str:
+    copy = deepcopy(node)
+    _change(copy)
+    return ast.unparse(copy)
 
 
 def _places(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +201,33 @@ def test_predictions_of_many_actions_sum_to_one_but_for_six_digits(tmp_path: Pat
     assert abs(sum(round(share, 6) for _ in range(700)) - 1) > 1e-4
     found = read_predictions(str(path))
     assert found.shares == pytest.approx(np.full((1, 700), share))
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("999999999:1", r"must have at most 10,000 actions, got number 999999999 at line 1$"),
+        ("1e300", r"must have at most 10,000 actions, got number 1e\+300 at line 1$"),
+        ("9" * 5000 + ":1", r"must name a column of the other table"),
+        ("0:1," * 300_000 + "1:0", r"must have lines of at most 1,000,000 bytes, and line 1 is longer$"),
+    ],
+    ids=["position", "action", "digits", "line"],
+)
+def test_predictions_that_would_fill_the_memory_are_refused(line: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text(f"{line}\n" * 2)
+    with pytest.raises(InputError, match=sentence):
+        resolve_target(LOG, kwis.joined(path))
+
+
+def test_damaged_and_exploding_gzips_of_predictions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.txt.gz"
+    path.write_bytes(gzip.compress(b"0:0.5,1:0.5\n" * N)[:-9])
+    with pytest.raises(InputError, match=r"cannot read '.*p\.txt\.gz': it is damaged, or no gzip"):
+        resolve_target(LOG, kwis.joined(path))
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000)
+    path.write_bytes(gzip.compress(b"1\n" * 1_000_000))
+    with pytest.raises(InputError, match="must not expand to over 50 times its size"):
+        resolve_target(LOG, kwis.joined(path))

@@ -139,6 +139,28 @@ def betting_ends(gains, scales, few, falling, chance, steps=4_000):
     return 1.0
 
 
+def efron_stein_bound(target, logging, action, reward, level, draws, rng):
+    """Lower bound for rewards in [0, 1]; two sets of actions are drawn at each of the draws."""
+    n = len(action)
+    ratio = [[p / q for p, q in zip(*rows, strict=True)] for rows in zip(target, logging, strict=True)]
+    weight = [row[a] for row, a in zip(ratio, action, strict=True)]
+
+    def fresh():
+        return [
+            row[next(a for a in range(len(row)) if u < sum(shares[: a + 1]))]
+            for row, shares, u in zip(ratio, logging, rng.random(n), strict=True)
+        ]
+
+    pairs = [(fresh(), fresh()) for _ in range(draws)]
+    variance = sum(efron_stein_proxy(weight, first) for first, _ in pairs) / draws
+    usual = sum(efron_stein_proxy(second, first) for first, second in pairs) / draws
+    shrink = min(1.0, 1 / (sum(n / sum(first) for first, _ in pairs) / draws))
+    x = math.log(2 / (1 - level))
+    reach = math.sqrt(2 * (variance + usual) * (x + math.log(1 + variance / usual) / 2))
+    value = sum(w * r for w, r in zip(weight, reward, strict=True)) / sum(weight)
+    return shrink * (value - reach) - math.sqrt(x / (2 * n))
+
+
 def efron_stein_proxy(weight, fresh):
     """Sum over k of the squared shares of row k before and after its weight is drawn anew, rows after k being
     fresh.

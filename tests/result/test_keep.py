@@ -91,10 +91,12 @@ def test_every_chart_is_drawn_as_svg_that_stands_alone(kind, evaluation, tmp_pat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_chart_has_axes(kind, evaluation):
-    pytest.importorskip("matplotlib")
+    plt = pytest.importorskip("matplotlib.pyplot")
     axes = axes_of(chart_of(evaluation, kind))
     assert axes.get_xlabel()
     assert axes.lines or axes.patches
+    assert axes.figure.number in plt.get_fignums()  # so that a notebook shows it
+    plt.close(axes.figure)
 
 
 def test_a_chart_that_there_is_not_is_refused(evaluation):

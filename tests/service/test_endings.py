@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -153,11 +152,9 @@ WAIT = """
 import os, signal, sys, time
 # tests in the background are started with it ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from kwis.runtime.scratch import Folder
 from kwis.cli import check, main
 def slow(*_):
-    folder = Folder()
-    print(folder.path, flush=True)
+    print("begun", flush=True)
     time.sleep(60)
 check._work = slow
 sys.exit(main.main(["check", "log.csv"]))
@@ -167,7 +164,9 @@ sys.exit(main.main(["check", "log.csv"]))
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
-def test_signals_tidy_up(number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
+def test_signals_end_a_command_in_one_word(
+    number: signal.Signals, code: int, word: str, tmp_path: Path
+) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
         [sys.executable, "-c", WAIT],
@@ -177,68 +176,11 @@ def test_signals_tidy_up(number: signal.Signals, code: int, word: str, tmp_path:
         text=True,
     )
     assert process.stdout is not None
-    folder = Path(process.stdout.readline().strip())
-    assert folder.is_dir()
+    assert process.stdout.readline().strip() == "begun"
     process.send_signal(number)
     _, said = process.communicate(timeout=30)
     assert process.returncode == code
     assert said.strip().splitlines()[-1] == word
-    assert not folder.exists()
-
-
-def test_folders_of_killed_processes_go_at_the_next_start_and_those_of_live_ones_stay(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", WAIT],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    try:
-        dead, alive = (
-            Path(process.stdout.readline().strip()) for process in processes if process.stdout is not None
-        )
-        processes[0].kill()
-        processes[0].wait()
-        assert dead.is_dir()
-        foreign = tmp_path / "kwis-work-half-made"
-        foreign.mkdir()
-        subprocess.run(command("--version"), env=environment, check=True, capture_output=True)
-        assert not dead.exists()
-        assert alive.is_dir()
-        assert foreign.is_dir()
-        os.utime(foreign, (time.time() - 90_000,) * 2)
-        subprocess.run(command("--version"), env=environment, check=True, capture_output=True)
-        assert not foreign.exists()
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
-
-
-def test_a_worker_that_spills_removes_what_a_killed_worker_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker of Dask starts no command: its first folder of its own is the start that counts."""
-    killed = (
-        "from kwis.runtime.scratch import Folder; import os; f = Folder(); print(f.path, flush=True); "
-        "os.kill(os.getpid(), 9)"
-    )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", killed], env=environment, capture_output=True, text=True, check=False
-    )
-    left = Path(done.stdout.strip())
-    assert left.is_dir()
-    subprocess.run(
-        [sys.executable, "-c", "from kwis.runtime.scratch import Folder; Folder()"],
-        env=environment,
-        check=True,
-    )
     assert list(tmp_path.iterdir()) == []
 
 

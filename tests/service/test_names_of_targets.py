@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from kwis.cli.terminal import as_options
 from tests.cli.example import Run, columns, write_parquet
 
 
-def test_fifty_numbered_targets_are_not_taken_for_shares_of_each_other() -> None:
+def test_numbered_targets_are_not_taken_for_shares_of_each_other() -> None:
     rng = np.random.default_rng(0)
     n = 300
     action = rng.integers(0, 3, n)
@@ -23,11 +24,11 @@ def test_fifty_numbered_targets_are_not_taken_for_shares_of_each_other() -> None
         "propensity": np.full(n, 1 / 3),
         "x": rng.normal(size=n),
     }
-    table |= {f"p_t{i}": rng.uniform(0.05, 0.9, n) for i in range(50)}
+    table |= {f"p_t{i}": rng.uniform(0.05, 0.9, n) for i in range(14)}
     log = kwis.read_log(table, propensity="propensity", context=["x"])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kwis.evaluate(log, [f"p_t{i}" for i in range(50)], estimators=["wis"], repair="never")
+        kwis.evaluate(log, [f"p_t{i}" for i in range(14)], estimators=["wis"], repair="never")
         kwis.evaluate(log, "p_t1", estimators=["wis"], repair="never")
     assert [str(one.message) for one in caught] == []
 
@@ -82,3 +83,10 @@ def test_no_sentence_in_a_shell_speaks_python() -> None:
 )
 def test_what_the_answer_asks_for_is_an_option_in_a_shell(python: str, shell: str) -> None:
     assert as_options(python) == shell
+
+
+def test_a_query_that_a_shell_would_obey_is_quoted() -> None:
+    assert as_options("pass query=\"SELECT 'a' FROM log\"") == "pass --query \"SELECT 'a' FROM log\""
+    hostile = "SELECT '$(rm x)' FROM log"
+    assert shlex.split(as_options(f"pass query={hostile!r}"))[2] == hostile
+    assert "--query '" in as_options(f"pass query={hostile!r}")

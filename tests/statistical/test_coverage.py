@@ -14,7 +14,7 @@ def monte_carlo(share, simulations):
 
 
 def test_mild_weights_are_covered_as_promised():
-    simulations = 250
+    simulations = 120
     table = coverage.study("mild", simulations, n=150, replicates=200, estimators=coverage.FIXED)
     coverage.show("mild, compact", table)
     slack = 2 * monte_carlo(0.95, simulations)

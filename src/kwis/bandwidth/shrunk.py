@@ -29,6 +29,7 @@ from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice
 from kwis.runtime.threads import engine
 from kwis.stats.folds import as_folds
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import ArrayLike, Floats, Ints, Seed
 
 STRENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
@@ -100,7 +101,7 @@ class _Rows:
 
     def at_most(self, count: int, rng: np.random.Generator) -> _Rows:
         n = self.weight.size
-        return self if n <= count else self.take(np.sort(rng.choice(n, count, replace=False)))
+        return self if n <= count else self.take(drawn_rows(n, count, rng))
 
     def problem(self, labels: Ints) -> Problem:
         geometry = Geometry.of(self.context, self.categorical)

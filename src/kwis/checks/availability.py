@@ -17,6 +17,7 @@ import numpy as np
 from kwis.checks.null import Null
 from kwis.data.log import LoggedBandit
 from kwis.models.propensity.check import Finding
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats
 
 FAR_BELOW = 0.8
@@ -42,9 +43,7 @@ def unavailable(log: LoggedBandit, null: Null) -> Finding | None:
     if mean_inverse(log) >= FAR_BELOW:
         return None
     most = max(1, _CELLS // log.n_actions)
-    rows = np.arange(log.n)
-    if log.n > most:
-        rows = np.sort(np.random.default_rng(0).choice(log.n, most, replace=False))
+    rows = drawn_rows(log.n, min(log.n, most))
     part = log.take(rows)
     mean = mean_inverse(part)
     if mean >= _BELOW_CHANCE * _redrawn_means(part, null.propensity[rows], null.chance[rows]).min():

@@ -39,12 +39,6 @@ class Floor:
         smallest = float(propensity.min())
         return cls(smallest, _few(np.unique(draw[propensity <= smallest * (1 + _ROUNDING)]).tolist()))
 
-    def merge(self, other: Floor) -> Floor:
-        """Of the rows of both."""
-        low, high = sorted((self, other), key=lambda one: one.smallest)
-        same = high.smallest <= low.smallest * (1 + _ROUNDING)
-        return Floor(low.smallest, _few(sorted({*low.draws, *high.draws})) if same else low.draws)
-
     @property
     def shared(self) -> bool:
         """Whether it is a floor rather than one small number among others."""

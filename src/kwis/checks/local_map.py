@@ -14,7 +14,7 @@ from kwis.kernel.profiles import RBF, Kernel
 from kwis.runtime.threads import each_block
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums
-from kwis.stats.subsets import some_rows
+from kwis.stats.subsets import drawn_rows, some_rows
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 
 _PAIRS = 20_000_000  # what a second or so allows
@@ -48,7 +48,7 @@ def local_mean_weight(
     n, d = sample.context.shape
     h = math.sqrt(d) * n ** (-1 / (d + 4)) if bandwidth is None else check.bandwidth(bandwidth, d)
     count = max(1, min(n, _MOST_ROWS, _PAIRS // n))
-    rows = np.arange(n) if count == n else np.sort(check.generator(rng).choice(n, count, replace=False))
+    rows = drawn_rows(n, count, rng)
     mean, error = _local(sample, rows, h, kernel)
     low, high = mean - _REACH * error, mean + _REACH * error
     tests = tuple(test for test in report.tests if test.kind == "weight" and test.subject == target)

@@ -47,6 +47,7 @@ from kwis.models.propensity.check import propensity_signs
 from kwis.models.propensity.estimate import EstimatedPropensity
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats
 
 MOST_TESTS = 400
@@ -136,7 +137,7 @@ def _manageable(
     most = min(fitting, TESTED_ROWS)
     if len(log) <= most:
         return log, targets, ()
-    rows = np.sort(np.random.default_rng(0).choice(len(log), most, replace=False))
+    rows = drawn_rows(len(log), most)
     why = f", as there are {log.n_actions:,} actions" if most == fitting else f" from the {len(log):,}"
     note = f"propensities were tested on {most:,} rows drawn at random{why}"
     return log.take(rows), [target.take(rows) for target in targets], (note,)

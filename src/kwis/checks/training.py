@@ -30,13 +30,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis import _validation as check
 from kwis.data.copies import together_of
 from kwis.data.log import LoggedBandit
 from kwis.models.fitting import one_thread
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
 from kwis.runtime.process import one_at_a_time
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints, Seed
 
 NEIGHBOURS = 10
@@ -45,6 +45,7 @@ LEAST_Z = 2.6
 STRENGTH = (0.1, 0.4)
 
 _ROUNDING = 1e-12
+_TREE_COLUMNS = 5  # beyond, a tree of 10,000 rows is slower than all distances
 _ALIKE = 25  # neighbours with the same action whose mean reward stands in for a model
 
 
@@ -107,9 +108,9 @@ def training_checks(
     rng
         Draws the rows of a log of more than 10,000.
     """
-    rows = np.arange(log.n)
+    rows: Ints = np.arange(log.n)
     if log.n > MOST_ROWS:
-        rows = np.sort(check.generator(rng).choice(log.n, MOST_ROWS, replace=False))
+        rows = drawn_rows(log.n, MOST_ROWS, rng)
         log, targets = log.take(rows), [target.take(rows) for target in targets]
     nearby, together = Nearby(features=log.features(), action=log.action), together_of(log)
     silent = rows.size <= 2 * NEIGHBOURS or not nearby.features.shape[1]
@@ -189,6 +190,8 @@ def _nearest(features: Floats, count: int) -> Ints:
     """``(n, count)`` numbers of the nearest other rows, the nearest first."""
     from sklearn.neighbors import NearestNeighbors
 
+    quickest = "brute" if features.shape[1] > _TREE_COLUMNS else "auto"
     with one_at_a_time, one_thread():
-        found = NearestNeighbors(n_neighbors=count).fit(features).kneighbors(return_distance=False)
+        found = NearestNeighbors(n_neighbors=count, algorithm=quickest).fit(features)
+        found = found.kneighbors(return_distance=False)
     return np.asarray(found, dtype=np.int64)

@@ -54,10 +54,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         raise _OutOfTime
 
     def end() -> None:
-        from kwis.runtime.scratch import sweep_own
-
         say(f"error: {sentence}")
-        sweep_own()
         os._exit(BAD_INPUT)
 
     last = threading.Timer(seconds + GRACE, end)

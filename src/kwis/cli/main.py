@@ -15,7 +15,6 @@ import typer
 
 from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, TERMINATED, hush, say, unforeseen
-from kwis.runtime.scratch import sweep
 
 app = typer.Typer(
     name="kwis",
@@ -50,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign gets a question mark
     with _termination() as terminated:
         try:
-            sweep()
             return _finished(_code(arguments))
         except (KeyboardInterrupt, typer.Abort):
             say("terminated" if terminated else "interrupted")

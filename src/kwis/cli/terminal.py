@@ -182,7 +182,9 @@ def _as_single(found: re.Match[str]) -> str:
 
 
 def _as_query(found: re.Match[str]) -> str:
-    return f"--query {shlex.quote(ast.literal_eval(found[1]))}"
+    query = ast.literal_eval(found[1])
+    safe = re.search(r'["$`\\!]', query) is None  # nothing that a shell obeys between double quotes
+    return f'--query "{query}"' if safe else f"--query {shlex.quote(query)}"
 
 
 def _as_shares(found: re.Match[str]) -> str:

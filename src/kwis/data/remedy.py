@@ -46,7 +46,7 @@ class SpellingError(InputError):
     def sentence(self, query: str | None) -> str:
         """The whole message, with the query that fixes the column."""
         ways = self.ways if query is None else (*self.ways, f"query={query!r}")
-        return f"{self}; pass {' or '.join(ways)}" if ways else str(self)
+        return f"{self}; pass {', or '.join(ways)}" if ways else str(self)
 
 
 def identifier(name: str) -> str:

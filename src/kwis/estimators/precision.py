@@ -56,10 +56,9 @@ def relative_error(estimates: Sequence[Estimate]) -> float:
 
 
 def _relative(estimate: Estimate) -> float:
-    error = 0.0 if estimate.precision is None else estimate.precision.error
-    if error == 0 or not estimate.std_error > 0:
+    if estimate.precision is None or not estimate.std_error > 0:
         return 0.0
-    return error / estimate.std_error
+    return estimate.precision.error / estimate.std_error
 
 
 def without_noise(influence: Floats, noise: Floats, group: Ints | None) -> float:

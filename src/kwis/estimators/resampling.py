@@ -46,4 +46,4 @@ def copies(counts: Ints, group: Ints | None) -> tuple[Ints, Ints | None]:
     if group is None:
         return rows, None
     copy = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rows, group[rows] * (int(counts.max()) + 1) + copy
+    return rows, group[rows] * int(counts.max()) + copy

@@ -23,6 +23,7 @@ from kwis.intervals.draws import count_chunks
 from kwis.result.records import LOGGING_POLICY
 from kwis.results import BandwidthChoice, Estimate
 from kwis.sample import WeightedSample
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
 _MEAN = WIS()
@@ -201,11 +202,7 @@ def _held(
 
 def selection_rows(n: int, seed: int) -> Ints | None:
     """Rows that bandwidths are selected on; None: all."""
-    return (
-        None
-        if n <= SELECTION_ROWS
-        else np.sort(np.random.default_rng(seed).choice(n, SELECTION_ROWS, replace=False))
-    )
+    return None if n <= SELECTION_ROWS else drawn_rows(n, SELECTION_ROWS, seed)
 
 
 def kernel_of(measured: Iterable[Measured], target: str) -> Smoother | None:

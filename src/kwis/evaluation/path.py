@@ -27,6 +27,7 @@ from kwis.result.records import Path
 from kwis.results import Estimate
 from kwis.sample import WeightedSample
 from kwis.stats.influence import standard_error
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
 FULL_ROWS = EXACT_ROWS
@@ -38,9 +39,7 @@ _FINE_ROWS = 5_000  # up to so many rows the grid has two points per octave, abo
 
 def path_rows(n: int, seed: int) -> Ints | None:
     """Rows that paths are computed on; None: all."""
-    return (
-        None if n <= FULL_ROWS else np.sort(np.random.default_rng(seed).choice(n, SUBSET_ROWS, replace=False))
-    )
+    return None if n <= FULL_ROWS else drawn_rows(n, SUBSET_ROWS, seed)
 
 
 def paths_of(

@@ -16,14 +16,10 @@ the same distribution for every logger, which :mod:`kwis.evaluation.pooling` tes
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
-
-Scheme = Literal["naive", "balanced", "weighted"]
 
 
 def balanced_factor(by_logger: Floats, logger: Ints, mass: Floats | None) -> Floats:

@@ -92,11 +92,11 @@ def svg_of(chart: Chart) -> str:
 
 
 def axes_of(chart: Chart) -> Any:
-    """The same as axes of matplotlib, on a figure of their own."""
-    from matplotlib.figure import Figure
+    """The same as axes of matplotlib, on a figure of pyplot's, which notebooks and ``plt.show()`` display."""
+    import matplotlib.pyplot as plt
 
     height = 1.2 + 0.3 * len(chart.stripes) if isinstance(chart, Forest) else 3.6
-    axes = Figure(figsize=(7.2, height), layout="constrained").subplots()
+    _, axes = plt.subplots(figsize=(7.2, height), layout="constrained")
     if isinstance(chart, Forest):
         _forest(axes, chart)
     elif isinstance(chart, Plot):

@@ -30,9 +30,6 @@ class Cluster:
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     count: int = 0
 
-    task_threads = 1
-    """Threads that one task may use: workers run one task per thread of theirs."""
-
     def __post_init__(self) -> None:
         if not hasattr(self.client, "submit") or not hasattr(self.client, "scheduler_info"):
             raise InputError(f"`client` must be a dask.distributed.Client, got {type(self.client).__name__}")

@@ -1,12 +1,18 @@
-"""Random rows of a log that has more of them than a question needs."""
+"""Random rows of a log that has more than a question needs; a row is known by its place in the log."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kwis.typing import Ints
+from kwis import _validation as check
+from kwis.typing import Ints, Seed
 
 
-def some_rows(n: int, most: int, seed: int = 0) -> slice | Ints:
-    """At most ``most`` of ``n`` rows, drawn at random and in order; all of them if they are no more."""
-    return slice(None) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+def drawn_rows(n: int, most: int, rng: Seed = 0) -> Ints:
+    """``most`` of ``n`` rows, drawn at random and in order."""
+    return np.sort(check.generator(rng).choice(n, most, replace=False))
+
+
+def some_rows(n: int, most: int) -> slice | Ints:
+    """At most ``most`` of ``n`` rows, always the same ones; all of them if they are no more."""
+    return slice(None) if n <= most else drawn_rows(n, most)

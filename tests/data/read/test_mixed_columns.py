@@ -31,7 +31,7 @@ def test_a_word_among_numbers_is_refused_with_its_row_and_the_ways_out(tmp_path:
         kwis.read_log(path, **ROLES)
     assert str(refused.value) == (
         "`age` (context) must hold numbers in every row, as it does in nearly all, got 'unknown' at row 17; "
-        "pass missing=['unknown'] if it stands for a gap or categorical=['age'] if these are labels or "
+        "pass missing=['unknown'] if it stands for a gap, or categorical=['age'] if these are labels, or "
         "query=\"SELECT * REPLACE (CAST(NULLIF(age, 'unknown') AS DOUBLE) AS age) FROM log\""
     )
 
@@ -54,7 +54,10 @@ def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.C
     options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
     ended = run_with(capsys)("evaluate", path, *options)
     assert ended.code == 2
-    assert "pass --missing 'not known' if it stands for a gap or --categorical age if" in ended.err
+    assert "pass --missing 'not known' if it stands for a gap, or --categorical age if" in ended.err
+    assert ended.err.endswith(
+        """--query "SELECT * REPLACE (CAST(NULLIF(age, 'not known') AS DOUBLE) AS age) FROM log"\n"""
+    )
     query = shlex.split(ended.err.partition("or --query ")[2])[0]
     assert run_with(capsys)("evaluate", path, *options, "--query", query).code == 0
     assert run_with(capsys)("evaluate", path, *options, "--missing", "not known").code == 0

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import RidgeCV
 
 from kwis.models.reward import models
-from kwis.models.reward.models import Candidate, Lesson, Tried, default_models, fit_rewards
+from kwis.models.reward.models import Candidate, Lesson, Tried, default_models
 
 
 def _log(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -15,13 +15,23 @@ def _log(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return features, action, slope[action] * features[:, 0] + 0.3 * rng.standard_normal(n)
 
 
+def _tried(features: np.ndarray, action: np.ndarray, reward: np.ndarray) -> tuple[Lesson, Tried]:
+    lesson = Lesson.of(features, action, reward, 3)
+    return lesson, Tried.of(lesson, default_models(*features.shape, 3, 0), np.arange(action.size) % 5)
+
+
+def _expected(lesson: Lesson, name: str, at: np.ndarray) -> np.ndarray:
+    model = default_models(*lesson.features.shape, 3, 0)[name]
+    return lesson.learnt(model, np.arange(lesson.action.size), at)
+
+
 def test_a_model_of_one_log_predicts_every_action_of_another() -> None:
     features, action, reward = _log(300, 0)
-    model = fit_rewards(features, action, reward, 3)
-    assert model.name == "ridge regression"
-    assert 0.8 < model.explained < 0.95
+    lesson, tried = _tried(features, action, reward)
+    assert tried.best == "ridge regression"
+    assert 0.8 < tried.explained < 0.95
     at = np.array([[1.0, 0.0], [-2.0, 1.0]])
-    assert np.allclose(model.expected(at), [[1, -1, 0], [-2, 2, 0]], atol=0.25)
+    assert np.allclose(_expected(lesson, tried.best, at), [[1, -1, 0], [-2, 2, 0]], atol=0.25)
 
 
 def test_predictions_elsewhere_are_those_of_the_regressor_on_a_design_made_by_hand() -> None:
@@ -33,7 +43,8 @@ def test_predictions_elsewhere_are_those_of_the_regressor_on_a_design_made_by_ha
         return np.hstack([x, chosen, *(x[:, [j]] * chosen for j in range(2))])
 
     twin = RidgeCV(alphas=np.logspace(-1, 4, 11)).fit(design(features, action), reward)
-    found = fit_rewards(features, action, reward, 3).expected(at)
+    lesson, tried = _tried(features, action, reward)
+    found = _expected(lesson, tried.best, at)
     assert np.allclose(
         found, np.stack([twin.predict(design(at, np.full(5, a))) for a in range(3)], axis=1), atol=1e-8
     )
@@ -41,7 +52,7 @@ def test_predictions_elsewhere_are_those_of_the_regressor_on_a_design_made_by_ha
 
 def test_a_reward_that_never_varies_is_explained_by_nothing() -> None:
     features, action, _ = _log(60, 3)
-    assert fit_rewards(features, action, np.ones(60), 3).explained == 0
+    assert _tried(features, action, np.ones(60))[1].explained == 0
 
 
 def test_held_out_predictions_never_saw_their_row() -> None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kwis.models.reward.models import fit_rewards
+from kwis import make_folds
+from kwis.models.reward.models import Lesson, Tried, default_models
 from kwis.runtime.threads import each_block
 from kwis.typing import Floats, Ints
 from kwis_paper import names
@@ -124,11 +125,13 @@ class Workshop:
             laboratory = self.laboratory
             log = laboratory.log(logging, 0)
             rng = names.stream(laboratory.dataset.name, "reward-model", logging.name)
-            model = fit_rewards(
-                laboratory.train_context, log.action, log.reward, laboratory.dataset.n_actions, rng=rng
-            )
-            at_test = model.expected(laboratory.test_context)
-            self._rewards[logging] = Predicted(test=at_test, explained=model.explained)
+            context, count = laboratory.train_context, laboratory.dataset.n_actions
+            n, features = context.shape
+            folds, lesson = make_folds(n, 5, rng), Lesson.of(context, log.action, log.reward, count)
+            candidates = default_models(n, features, count, int(rng.integers(2**31)))
+            tried = Tried.of(lesson, candidates, folds)
+            at_test = lesson.learnt(candidates[tried.best], np.arange(n), laboratory.test_context)
+            self._rewards[logging] = Predicted(test=at_test, explained=tried.explained)
         return self._rewards[logging]
 
     def _fit(self, pair: Pair, kind: str) -> Repaired:

@@ -153,3 +153,12 @@ def count(value: Any, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise WrongTypeError(f"`{name}` must be a whole number of at least {least}, got {value!r}")
     return check.whole(int(value), name, least)
+
+
+def places_of(position: Any, n: int, len_list: int) -> Ints:
+    """``(n,)`` position of each row; needed where there are several."""
+    if len_list == 1:
+        return np.zeros(n, dtype=np.int64)
+    if position is None:
+        raise InputError(f"`position` must be given where `len_list` is above 1, got None for {len_list}")
+    return codes(position, "position", n, len_list)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.inputs import at_position, codes, count
+from kwis.compat.obp.inputs import at_position, codes, count, places_of
 from kwis.errors import InputError
 from kwis.models.fitting import fitting
 from kwis.stats.folds import make_folds
@@ -46,15 +46,6 @@ class _Classifier:
         with fitting(model, label.size):
             return model.fit(design, label)
 
-    def _places(self, position: Any, n: int) -> Ints:
-        if self.len_list == 1:
-            return np.zeros(n, dtype=np.int64)
-        if position is None:
-            raise InputError(
-                f"`position` must be given where `len_list` is above 1, got None for {self.len_list}"
-            )
-        return codes(position, "position", n, self.len_list)
-
     def _model(self, place: int) -> Any:
         if not self.models_:
             raise InputError("`fit` must be called before `predict`")
@@ -73,14 +64,16 @@ class PropensityScoreEstimator(_Classifier):
     def fit(self, context: Any, action: Any, position: Any = None) -> Self:
         """Fit one classifier per position."""
         x = check.contexts(context)
-        taken, place = codes(action, "action", len(x), self.n_actions), self._places(position, len(x))
+        taken = codes(action, "action", len(x), self.n_actions)
+        place = places_of(position, len(x), self.len_list)
         self.models_ = [self._fitted(x[place == k], taken[place == k]) for k in range(self.len_list)]
         return self
 
     def predict(self, context: Any, action: Any, position: Any = None) -> Floats:
         """``(n,)`` propensity of the logged actions."""
         x = check.contexts(context)
-        taken, place = codes(action, "action", len(x), self.n_actions), self._places(position, len(x))
+        taken = codes(action, "action", len(x), self.n_actions)
+        place = places_of(position, len(x), self.len_list)
         found = np.empty(len(x))
         for k in range(self.len_list):
             here, model = place == k, self._model(k)
@@ -146,7 +139,8 @@ class ImportanceWeightEstimator(_Classifier):
     ) -> Self:
         """Fit one classifier per position: the log's rows against the target's."""
         x = check.contexts(context)
-        taken, place = codes(action, "action", len(x), self.n_actions), self._places(position, len(x))
+        taken = codes(action, "action", len(x), self.n_actions)
+        place = places_of(position, len(x), self.len_list)
         shares = at_position(action_dist, "action_dist", place)
         if shares.shape != (len(x), self.n_actions) or not np.allclose(shares.sum(axis=1), 1):
             raise InputError(
@@ -167,7 +161,8 @@ class ImportanceWeightEstimator(_Classifier):
     def predict(self, context: Any, action: Any, position: Any = None) -> Floats:
         """``(n,)`` importance weights of the logged actions."""
         x = check.contexts(context)
-        taken, place = codes(action, "action", len(x), self.n_actions), self._places(position, len(x))
+        taken = codes(action, "action", len(x), self.n_actions)
+        place = places_of(position, len(x), self.len_list)
         design, chance = np.hstack([x, self.action_context[taken]]), np.empty(len(x))
         for k in range(self.len_list):
             chance[place == k] = self._model(k).predict_proba(design[place == k])[:, 1]

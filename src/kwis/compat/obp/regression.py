@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.inputs import Given, codes
+from kwis.compat.obp.inputs import Given, codes, places_of
 from kwis.errors import InputError
 from kwis.models.fitting import fitting
 from kwis.stats.folds import make_folds
@@ -70,7 +70,7 @@ class RegressionModel:
         n = x.shape[0]
         taken = codes(action, "action", n, self.n_actions)
         y = check.column(reward, "reward", n)
-        place = self._positions(position, n)
+        place = places_of(position, n, self.len_list)
         weight = self._weights(taken, pscore, position, action_dist, n)
         self.models_ = []
         for number in range(self.len_list):
@@ -133,15 +133,6 @@ class RegressionModel:
 
     def _design(self, context: Floats, action: Ints) -> Floats:
         return np.column_stack([context, self.action_context[action]])
-
-    def _positions(self, position: Any, n: int) -> Ints:
-        if self.len_list == 1:
-            return np.zeros(n, dtype=np.int64)
-        if position is None:
-            raise InputError(
-                f"`position` must be given where `len_list` is above 1, got None for {self.len_list}"
-            )
-        return codes(position, "position", n, self.len_list)
 
     def _weights(self, action: Ints, pscore: Any, position: Any, action_dist: Any, n: int) -> Floats | None:
         if self.fitting_method == "normal":

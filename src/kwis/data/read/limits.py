@@ -50,23 +50,33 @@ def refuse_expansion(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
     from kwis.data.read.duck import lines_of
 
     for path in paths:
-        most = FREE_BYTES + EXPANSION * os.path.getsize(path)
-        size = 0
-        if path.lower().endswith(".gz"):
-            try:
-                with opened(path) as file:
-                    while size <= most and (chunk := file.read(_CHUNK)):
-                        size += len(chunk)
-            except (OSError, EOFError, zlib.error) as failure:
-                raise InputError(f"cannot read {path!r}: it is damaged, or no gzip: {failure}") from None
-        elif path.lower().endswith(".zst"):
-            size = int(
-                connection.execute(
-                    f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines_of(path)}"
-                ).fetchall()[0][0]
-            )
-        if size > most:
-            raise InputError(
-                f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it "
-                f"first"
-            )
+        if path.lower().endswith(".zst"):
+            lines = f"SELECT coalesce(sum(strlen(line) + 1), 0) FROM {lines_of(path)}"
+            _refuse_size(int(connection.execute(lines).fetchall()[0][0]), path)
+        else:
+            refuse_gzip_expansion(path)
+
+
+def refuse_gzip_expansion(path: str) -> None:
+    """The same for a gzip; nothing for any other file."""
+    if not path.lower().endswith(".gz"):
+        return
+    size, most = 0, _most(path)
+    try:
+        with opened(path) as file:
+            while size <= most and (chunk := file.read(_CHUNK)):
+                size += len(chunk)
+    except (OSError, EOFError, zlib.error) as failure:
+        raise InputError(f"cannot read {path!r}: it is damaged, or no gzip: {failure}") from None
+    _refuse_size(size, path)
+
+
+def _most(path: str) -> int:
+    return FREE_BYTES + EXPANSION * os.path.getsize(path)
+
+
+def _refuse_size(size: int, path: str) -> None:
+    if size > _most(path):
+        raise InputError(
+            f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it first"
+        )

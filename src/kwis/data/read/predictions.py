@@ -17,18 +17,20 @@ probabilities. The tag is optional; where every line has one it can serve as the
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from kwis.data.distributions import TOLERANCE
-from kwis.data.read.limits import opened
+from kwis.data.read.limits import COLUMNS, LINE_BYTES, opened, refuse_gzip_expansion
 from kwis.errors import InputError
 from kwis.typing import Floats
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_PAIRS = re.compile(rf"\d+:{_NUMBER}(?:,\d+:{_NUMBER})*")
+_PAIRS = re.compile(rf"\d{{1,18}}:{_NUMBER}(?:,\d{{1,18}}:{_NUMBER})*")
 _PLAIN = re.compile(_NUMBER)
 _FIRST_LINES = 20
 _ROUNDED = 5e-7
@@ -53,18 +55,14 @@ class Predictions:
 
 def are_predictions(path: str) -> bool:
     """Whether the first lines of a file look like predictions."""
-    with opened(path) as file:
-        lines = [
-            line.decode("utf-8", "replace").strip()
-            for line, _ in zip(file, range(_FIRST_LINES), strict=False)
-        ]
-    filled = [line for line in lines if line]
-    return bool(filled) and all(_parsed(line) is not None for line in filled)
+    refuse_gzip_expansion(path)
+    first = [line for _, line in islice(_lines(path), _FIRST_LINES)]
+    return bool(first) and all(_parsed(line) is not None for line in first)
 
 
 def read_predictions(path: str) -> Predictions:
     """The predictions of a file."""
-    rows: list[dict[int, float]] = []
+    positions, probabilities, counts = array("q"), array("d"), array("q")
     tags: list[str] = []
     for number, line in _lines(path):
         parsed = _parsed(line)
@@ -73,26 +71,35 @@ def read_predictions(path: str) -> Predictions:
                 f"{path!r} must hold predictions of Vowpal Wabbit, got {line!r} at line {number}"
             )
         shares, tag = parsed
+        if max(shares) >= COLUMNS:
+            raise InputError(
+                f"{path!r} must have at most {COLUMNS:,} actions, got number {max(shares):.10g} at line "
+                f"{number}"
+            )
         total = sum(shares.values())
         if abs(total - 1) > max(TOLERANCE, _ROUNDED * len(shares)) or min(shares.values()) < 0:
             raise InputError(
                 f"{path!r} must hold probabilities that sum to 1, got {line!r} at line {number}; predict "
                 "with --cb_explore_adf or --cb_explore to have them"
             )
-        rows.append({place: share / total for place, share in shares.items()})
+        positions.extend(shares)
+        probabilities.extend(share / total for share in shares.values())
+        counts.append(len(shares))
         tags += [tag] if tag else []
-    if not rows:
+    if not counts:
         raise InputError(f"{path!r} must hold predictions, got none")
-    width = 1 + max(place for row in rows for place in row)
-    shares_of_all = np.zeros((len(rows), width))
-    for i, row in enumerate(rows):
-        shares_of_all[i, list(row)] = list(row.values())
-    return Predictions(shares_of_all, tuple(tags) if len(tags) == len(rows) else ())
+    shares_of_all = np.zeros((len(counts), 1 + max(positions)))
+    shares_of_all[np.repeat(np.arange(len(counts)), counts), positions] = probabilities
+    return Predictions(shares_of_all, tuple(tags) if len(tags) == len(counts) else ())
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
     with opened(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
+            if len(line) > LINE_BYTES:
+                raise InputError(
+                    f"{path!r} must have lines of at most {LINE_BYTES:,} bytes, and line {number} is longer"
+                )
             text = line.decode("utf-8", "replace").strip()
             if text:
                 yield number, text

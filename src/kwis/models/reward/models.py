@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from kwis import _validation as check
 from kwis.data.candidates import Mask
 from kwis.errors import InputError
 from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
-from kwis.stats.folds import make_folds
-from kwis.typing import Floats, Ints, Seed
+from kwis.stats.subsets import drawn_rows
+from kwis.typing import Floats, Ints
 
 CHOICE_ROWS = 20_000
 """Models are compared on at most this many rows, drawn at random; the best one then learns from more."""
@@ -142,7 +141,7 @@ class Lesson:
 
 def _drawn(rows: Ints, most: int) -> Ints:
     """At most so many of the rows, always the same ones."""
-    return rows if rows.size <= most else np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    return rows if rows.size <= most else rows[drawn_rows(rows.size, most)]
 
 
 def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
@@ -200,46 +199,3 @@ class Tried:
         the mean.
         """
         return 1 - self.errors[self.best] / self.plain if self.plain > 0 else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RewardModel:
-    """A reward model chosen on a log, to predict rewards elsewhere.
-
-    Attributes
-    ----------
-    name
-        The regressor, in words.
-    explained
-        Share of the held-out variance of the reward that it explains on the log it learnt from.
-    candidates
-        Held-out mean squared error of every model that was tried.
-    """
-
-    name: str
-    explained: float
-    candidates: Mapping[str, float]
-    lesson: Lesson
-    candidate: Candidate
-
-    def expected(self, features: Floats) -> Floats:
-        """``(m, K)`` predicted reward of every action, from all rows of the log."""
-        return self.lesson.learnt(self.candidate, np.arange(self.lesson.action.size), features)
-
-
-def fit_rewards(
-    features: Floats, action: Ints, reward: Floats, n_actions: int, *, folds: int = 5, rng: Seed = 0
-) -> RewardModel:
-    """Choose a reward model by cross-validation on one log, for rows that are not in it."""
-    generator = check.generator(rng)
-    labels = make_folds(action.size, folds, generator)
-    lesson = Lesson.of(features, action, reward, n_actions)
-    candidates = default_models(action.size, features.shape[1], n_actions, int(generator.integers(2**31)))
-    tried = Tried.of(lesson, candidates, labels)
-    return RewardModel(
-        name=tried.best,
-        explained=tried.explained,
-        candidates=tried.errors,
-        lesson=lesson,
-        candidate=candidates[tried.best],
-    )
