@@ -15,7 +15,8 @@ demo: $(VENV)/.installed-core
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(ARGS)
 
-test-all: $(VENV)/.installed-dev
+# The site's notebooks are run too, which takes what builds the site.
+test-all: $(VENV)/.installed-dev $(VENV)/.installed-docs
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
 # The same tests with the lowest versions that pyproject.toml allows. These are for Python 3.11, and what they

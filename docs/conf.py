@@ -62,4 +62,5 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
 }
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False

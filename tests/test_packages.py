@@ -37,3 +37,23 @@ def test_both_packages_have_the_same_version() -> None:
     assert paper["version"] == library["version"]
     minor = ".".join(library["version"].split(".")[:2])
     assert f"kwis=={minor}.*" in paper["dependencies"]
+
+
+def test_an_extra_installs_what_its_error_message_names() -> None:
+    extras = project(ROOT)["project"]["optional-dependencies"]
+    message = re.compile(r"pip install (?P<packages>[^(]+) \(the extra `(?P<extra>\w+)` of kwis\)")
+    named: dict[str, set[str]] = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        text = re.sub(r'"\s+"', "", path.read_text(encoding="utf-8"))  # strings that go on in the next line
+        for match in message.finditer(text):
+            named[match["extra"]] = set(match["packages"].replace("'", "").split())
+    assert named == {
+        name: {re.split(">=", requirement)[0] for requirement in extras[name]} for name in ("stream", "dask")
+    }
+
+
+def test_nothing_advises_to_install_a_name_that_is_not_published() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    advice = re.compile(r"pip install '?kwis")
+    found = [path.name for path in sources if advice.search(path.read_text(encoding="utf-8"))]
+    assert found == ["releasing.md"]

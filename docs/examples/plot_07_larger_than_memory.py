@@ -12,7 +12,7 @@ import kwis
 
 folder = Path(tempfile.mkdtemp())
 for day in range(3):
-    kwis.sample_log(700, rng=day).write(folder / f"day-{day}.parquet")
+    kwis.sample_log(400, rng=day).write(folder / f"day-{day}.parquet")
 
 context = ["country", "device", "age", "member"]
 log = kwis.scan_log(folder, reward="click", propensity="propensity", context=context)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from kwis_paper import ascent
 from kwis_paper.ascent import SETUPS, LoggedActions, Setup, ascend, batch_orders
+from kwis_paper.climb import add_product
 from kwis_paper.datasets import load
 from kwis_paper.grid import Cell, dataset_cells
 from kwis_paper.policies import Ascent, Gibbs, Trained, chosen_probability, sample_actions
@@ -21,8 +23,10 @@ def _logged(n: int = 400, d: int = 3, n_actions: int = 4, seed: int = 0) -> tupl
     probabilities = Gibbs((), 0.5).probabilities(label, n_actions)
     action = sample_actions(probabilities, rng.random(n))
     reward = (action == label).astype(float)
+    # Single precision holds contexts and inverse propensities, so that training takes them as they are.
+    inverse = (1 / chosen_probability(probabilities, action)).astype(np.float32).astype(float)
     return LoggedActions(
-        context=context, action=action, propensity=chosen_probability(probabilities, action), reward=reward
+        context=context.astype(np.float32).astype(float), action=action, propensity=1 / inverse, reward=reward
     ), label
 
 
@@ -91,6 +95,29 @@ def test_ascent_improves_the_policy(kind: str) -> None:
     assert np.allclose(learnt.sum(axis=1), 1)
     assert chosen_probability(learnt, label).mean() > 0.5
     assert _estimate(kind, parameters, 0.5, logged) > _estimate(kind, np.zeros((3, 4)), 0.5, logged)
+
+
+def test_the_last_bits_of_what_is_logged_do_not_reach_the_policy() -> None:
+    logged, _ = _logged()
+    nudged = replace(
+        logged,
+        context=logged.context * (1 + 1e-15),
+        propensity=logged.propensity * (1 - 1e-15),
+        reward=logged.reward * (1 - 1e-15),
+    )
+    assert np.array_equal(_ascend("SNIW", logged, Setup()), _ascend("SNIW", nudged, Setup()))
+
+
+@pytest.mark.parametrize("inner", [3, 4, 9])
+def test_products_are_summed_column_after_column(inner: int) -> None:
+    """To the bit, and so on every processor; BLAS takes another order."""
+    rng = np.random.default_rng(0)
+    left, right, start = (rng.standard_normal(shape) for shape in ((5, inner), (inner, 6), (5, 6)))
+    expected = start.copy()
+    for column in range(inner):
+        expected += left[:, [column]] * right[column]
+    add_product(left, right, start)
+    assert np.array_equal(start, expected)
 
 
 def _ascend(kind: str, logged: LoggedActions, setup: Setup) -> np.ndarray:

@@ -11,7 +11,7 @@ from kwis import InputError
 from kwis.report.charts.axes import Scale
 from kwis_paper.figures import Figure, all_figures, draw, write_all
 from kwis_paper.figures.boxes import BoxLine
-from kwis_paper.figures.browser import convert
+from kwis_paper.figures.browser import convert, undated
 from kwis_paper.figures.grids import Heatmap
 from kwis_paper.figures.scatter import Mark, Scatter, Series, scatter
 from kwis_paper.grid import SETTINGS
@@ -148,6 +148,13 @@ def test_a_drawing_becomes_a_pdf_and_a_png(tmp_path: Path) -> None:
     pdf, png = (convert(drawing, tmp_path / f"one.{ending}", str(BROWSER)) for ending in ("pdf", "png"))
     assert pdf.read_bytes().startswith(b"%PDF")
     assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pdf_does_not_tell_when_it_was_made() -> None:
+    one, other = (b"<</CreationDate (D:%d+00'00')>>" % when for when in (20261118141117, 20270101000000))
+    assert one != other
+    assert undated(one) == undated(other)
+    assert len(undated(one)) == len(one)
 
 
 def test_without_a_browser_pdf_is_refused_in_a_sentence(

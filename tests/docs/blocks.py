@@ -1,7 +1,7 @@
 """Code blocks of README and the site: run in order, a page in a folder of its own, and compared with what they show.
 
-A block of `python` or `sh` is run; a block of `text` right after it is what it prints. A block whose line before is a
-comment ``<!-- not run: reason -->`` is shown only, and so is one of `sh` that only calls other programs (make, pip).
+A block of `python` or `sh` is run; a block of `text` right after it is what it prints. A block that cannot be run has
+a comment ``<!-- not run: reason -->`` on the line before. In a block of `sh` only `kwis` is run.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from kwis.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(
-    r"(?P<skip><!-- not run: [^>]+ -->\n+)?^```(?P<language>python|sh)\n(?P<code>.*?)^```\n(?P<gap>\n*)"
-    r"(?:^```text\n(?P<shown>.*?)^```\n)?",
+    r"(?:^<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```\n"
+    r"(?:\n*^```text\n(?P<shown>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
-
-OURS = re.compile(r"^kwis (?!paper)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,39 +30,40 @@ class Block:
     language: str
     code: str
     shown: str | None
-    skipped: bool
+    reason: str | None
+    """Why the block is not run."""
     span: tuple[int, int]
-    """Where the block of text begins and ends."""
+    """Where the text that it prints begins and ends."""
+
+
+def every_page() -> list[Path]:
+    """README, the pages of the site, and the files that these include."""
+    included = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")]
+    return [*included, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def pages() -> list[Path]:
-    """README and the pages of the site that hold code to be run."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [page for page in found if any(not block.skipped for block in blocks(page.read_text("utf-8")))]
+    """The pages with code to be run."""
+    return [page for page in every_page() if any(b.reason is None for b in blocks(page.read_text("utf-8")))]
 
 
 def blocks(text: str) -> list[Block]:
+    """Blocks of code; a block of `text` that no code comes before is a picture."""
     return [
-        Block(
-            language=match["language"],
-            code=match["code"],
-            shown=match["shown"],
-            skipped=match["skip"] is not None
-            or (match["language"] == "sh" and not OURS.search(match["code"])),
-            span=match.span("shown"),
-        )
+        Block(match["language"], match["code"], match["shown"], match["reason"], match.span("shown"))
         for match in FENCE.finditer(text)
+        if match["language"] != "text"
     ]
 
 
 def run(text: str, folder: Path) -> list[tuple[Block, str]]:
-    """Every block that is not skipped with what it printed, run in ``folder``."""
+    """Every block that can be run with what it printed, run in ``folder``."""
     names: dict[str, object] = {"__name__": "__main__"}
     done: list[tuple[Block, str]] = []
     with contextlib.chdir(folder), _width(), warnings.catch_warnings():
         warnings.simplefilter("error")
         for block in blocks(text):
-            if block.skipped:
+            if block.reason is not None:
                 continue
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
@@ -72,7 +71,7 @@ def run(text: str, folder: Path) -> list[tuple[Block, str]]:
                     exec(compile(block.code, "<page>", "exec"), names)
                 else:
                     _commands(block.code)
-            done.append((block, "\n".join(line.rstrip() for line in printed.getvalue().splitlines()) + "\n"))
+            done.append((block, "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())))
     return done
 
 

@@ -356,3 +356,13 @@ class TestCommand:
     def test_an_empty_folder_says_so(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(tmp_path) == 0
         assert "0 decisions in 0 files" in capsys.readouterr().out
+
+
+def test_a_watch_begun_in_python_goes_on_as_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = table(300, 0)
+    write_csv(tmp_path / "1.csv", {**frame, "p_b": np.where(frame["action"] == "b", 1.0, 0.0)})
+    kwis.watch(tmp_path, "p_b", context="x", settle=0)
+    assert main(["watch", str(tmp_path), "--target", "p_b", "--context", "x", "--once"]) == 0
+    assert "300 decisions in 1 file, 0 new" in capsys.readouterr().out

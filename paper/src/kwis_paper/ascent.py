@@ -80,9 +80,9 @@ def ascend(policy: Ascent, logged: LoggedActions, n_actions: int, setup: Setup, 
     """
     from kwis_paper.climb import climb  # compiled, and not needed to read results
 
-    arrays = (logged.context, logged.action, 1.0 / logged.propensity, logged.reward, orders)
+    context, inverse, reward = map(_single, (logged.context, 1.0 / logged.propensity, logged.reward))
     return climb(
-        *(_fixed(values) for values in arrays),
+        *(_fixed(values) for values in (context, logged.action, inverse, reward, orders)),
         setup.batch or logged.action.size,
         setup.step,
         policy.temperature,
@@ -90,6 +90,13 @@ def ascend(policy: Ascent, logged: LoggedActions, n_actions: int, setup: Setup, 
         policy.kind == "SNIW",
         setup.objective == "log",
     )
+
+
+def _single(values: Floats) -> Floats:
+    """Rounded to single precision: the last bits of what another model computed depend on the processor, and
+    the ascent would magnify them.
+    """
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _fixed(values: np.ndarray) -> np.ndarray:

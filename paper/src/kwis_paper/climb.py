@@ -11,6 +11,9 @@ log         ``w r / sum(w r)``             ``w r / sum(w r) - w / sum(w)``
 ==========  =============================  ============================
 
 A batch that earned nothing has no logarithm, and is passed over.
+
+Thousands of steps magnify the last bit of a sum until they end at another policy, and BLAS sums in another
+order on another kind of processor. So matrix products are written out, in a fixed order.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
@@ -20,6 +23,22 @@ import numpy as np
 from numba import njit
 
 from kwis.runtime.compile import compiled
+
+
+@njit(nogil=True)
+def add_product(left, right, out):
+    """``out += left @ right``, each number summed in the order of the columns of ``left``."""
+    rows, inner = left.shape
+    fours = inner - inner % 4
+    for i in range(rows):
+        for k in range(0, fours, 4):
+            w, x, y, z = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+            for a in range(right.shape[1]):
+                first = out[i, a] + w * right[k, a] + x * right[k + 1, a]
+                out[i, a] = first + y * right[k + 2, a] + z * right[k + 3, a]
+        for k in range(fours, inner):
+            for a in range(right.shape[1]):
+                out[i, a] += left[i, k] * right[k, a]
 
 
 @njit(nogil=True)
@@ -76,7 +95,8 @@ def climb(
             taken = np.empty((rows.shape[0], d))
             for i in range(rows.shape[0]):
                 taken[i] = context[rows[i]]
-            scores = np.dot(taken, parameters)
+            scores = np.zeros((rows.shape[0], n_actions))
+            add_product(taken, parameters, scores)
             _weigh(scores, temperature, action, inverse, rows, weight)
             if not _pull(weight, reward, rows, normalised, logarithm, pull):
                 continue
@@ -85,5 +105,5 @@ def climb(
                 for a in range(n_actions):
                     scores[i, a] *= -force
                 scores[i, action[rows[i]]] += force
-            parameters += np.dot(taken.T, scores)
+            add_product(taken.T, scores, parameters)
     return parameters

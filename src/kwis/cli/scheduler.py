@@ -80,7 +80,8 @@ class SchedulerOptions:
             import distributed
         except ImportError:
             raise UnsupportedError(
-                "`scheduler` needs Dask, which is not installed: pip install 'kwis[dask]'"
+                "`scheduler` needs Dask: pip install 'dask[dataframe,distributed]' pyarrow "
+                "(the extra `dask` of kwis)"
             ) from None
         connect: Any = distributed.Client
         try:

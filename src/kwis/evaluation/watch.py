@@ -346,7 +346,12 @@ def _settings(arguments: Mapping[str, Any]) -> dict[str, str]:
     """What has to stay the same from look to look, as code."""
     writer = Writer()
     given = {name: value for name, value in arguments.items() if value not in (None, (), False)}
-    return {name: writer.code(value, name) for name, value in given.items()}
+    return {name: writer.code(_alone(value), name) for name, value in given.items()}
+
+
+def _alone(value: Any) -> Any:
+    """A list of one name as the name: the command has lists where a call may have either."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
 
 
 def _count(number: int, what: str) -> str:

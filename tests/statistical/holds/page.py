@@ -48,6 +48,7 @@ randomised test to misreported propensities. Its designs, that is its contexts, 
 the library was made with: rules were made on another set of designs, with other distributions and other functions. Every log is drawn
 from a seed that comes from its name, so that the same logs can be had again. All regimes, 200 logs each, take some hours:
 
+<!-- not run: takes hours -->
 ```sh
 make holds
 ```

@@ -50,7 +50,14 @@ def convert(drawing: str, path: Path, browser: str) -> Path:
         )
         command = [browser, *_FLAGS, f"--user-data-dir={folder}/profile", *task, source.as_uri()]
         subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
+    if path.suffix == ".pdf":
+        path.write_bytes(undated(path.read_bytes()))
     return path
+
+
+def undated(pdf: bytes) -> bytes:
+    """A PDF whose dates are all the same, so that one drawing is always one file; no byte moves."""
+    return re.sub(rb"\(D:\d{14}", b"(D:20000101000000", pdf)
 
 
 def _size(drawing: str) -> tuple[int, int]:

@@ -237,4 +237,6 @@ def _is_arrow(batch: Any) -> Any:
 def needed() -> None:
     """Refuse to go on without pyarrow."""
     if find_spec("pyarrow") is None:
-        raise UnsupportedError("scanning a log needs pyarrow to be installed: pip install 'kwis[stream]'")
+        raise UnsupportedError(
+            "scanning a log needs pyarrow: pip install pyarrow (the extra `stream` of kwis)"
+        )
