@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,8 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Bandwidth = float | Floats
 Seed = int | np.random.Generator
+RepairMode = Literal["auto", "never", "always"]
+REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
 
 
 class DataFrame(Protocol):
@@ -61,6 +63,7 @@ files, or tables and record batches of Arrow.
 """
 
 __all__ = [
+    "REPAIR_MODES",
     "ArrayLike",
     "Bandwidth",
     "Classifier",
@@ -72,5 +75,6 @@ __all__ = [
     "Ints",
     "LogSource",
     "Regressor",
+    "RepairMode",
     "Seed",
 ]

@@ -36,6 +36,14 @@ def test_wrong_propensities_are_found_beside_their_sets(design, how):
     assert any("propensities are wrong" in reason for reason in found)
 
 
+@pytest.mark.parametrize("how", ["too sure", "wrong where x is high"])
+def test_propensities_that_are_too_sure_are_found_among_many_items(how):
+    """Each item is taken some ten times, so that neither items nor a uniform policy tell."""
+    log = candidate_log(Design(actions=120, smallest=12, largest=12, n=1200), 23)
+    found = reasons(log.table(wrong_in(log, how)), candidates="candidates")
+    assert any("mean weight of a policy like the logger's but less sure" in reason for reason in found)
+
+
 @pytest.mark.slow
 def test_false_alarms_beside_candidate_sets_stay_rare():
     """60 logs of designs that made no rule: 5 % is meant, and 14 % is three standard errors above it."""

@@ -139,7 +139,8 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     path = write(tmp_path / f"log.{'csv' if write is write_csv else 'parquet'}", table)
     watch = (
         "import sys; from kwis.cli.main import main; code = main(sys.argv[1:]);"
-        "print([name for name in ('scipy', 'sklearn', 'numba') if name in sys.modules]);"
+        "heavy = ('scipy', 'sklearn', 'numba', 'pyarrow', 'kwis.cli.watch');"
+        "print([name for name in heavy if name in sys.modules]);"
         "sys.exit(code)"
     )
     asked = ["evaluate", str(path), "--context", "age,country", "-t", "p_new", *options]
@@ -153,3 +154,19 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1].startswith(f"error: {sentence}"), ended.stderr
     assert ended.stdout == "[]\n"
+
+
+def test_python_finds_wrong_names_before_it_imports_what_computes(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", columns())
+    watch = (
+        "import sys, kwis\n"
+        "try: kwis.evaluate(sys.argv[1], 'p_new', reward='clik')\n"
+        "except kwis.InputError as problem: print(problem)\n"
+        "print([name for name in ('scipy', 'sklearn', 'numba') if name in sys.modules])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", watch, str(path)], capture_output=True, text=True, check=True
+    )
+    sentence, loaded = ended.stdout.splitlines()
+    assert sentence.startswith("`reward` must name a column of the log, got 'clik'; ")
+    assert loaded == "[]"

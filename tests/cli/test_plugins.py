@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kwis.cli import plugins
 from tests.cli.example import Run
 
 SHOUT = """
@@ -86,7 +85,7 @@ def test_a_plug_in_that_cannot_be_imported_ends_in_one_line(package: Path) -> No
 
 
 def test_the_papers_command_says_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "entry_points", lambda group: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: ())
     ended = run("paper", "run")
     assert (ended.code, ended.out) == (2, "")
     sentence = "the paper's experiments are a package of their own: pip install ./paper in a checkout of kwis"
@@ -98,6 +97,6 @@ def test_commands_of_the_library_look_for_no_plug_in(run: Run, monkeypatch: pyte
     def looked(group: str) -> tuple[EntryPoint, ...]:
         raise AssertionError("the list of installed packages takes time to read")
 
-    monkeypatch.setattr(plugins, "entry_points", looked)
+    monkeypatch.setattr("importlib.metadata.entry_points", looked)
     assert run("demo", "--help").code == 0
     assert run("--version").code == 0

@@ -70,6 +70,19 @@ def test_ordinary_columns_are_not_asked_about(whole):
             assert not questions(log)
 
 
+def test_propensities_written_as_text_are_no_users():
+    """The propensity of the action taken tells the action, and the same value the same action."""
+    rng = np.random.default_rng(5)
+    shares = np.array([0.2, 0.3, 0.5]) + 0.05 * rng.integers(-3, 4, (600, 1)) * np.array([1.0, 0.0, -1.0]) / 5
+    action = (shares.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1).clip(max=2)
+    p = shares[np.arange(600), action] + 1e-4 * rng.integers(0, 9, 600)
+    table = {"x": rng.normal(size=600), "action": action, "reward": rng.normal(size=600), "p": p}
+    table["shown"] = np.array([f"{100 * value:.2f}%" for value in p])
+    log = kwis.read_log(table, context="x", propensity="p")
+    assert not list(shared_draws(log, 0))
+    assert with_shared_draws_grouped(log).group is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n", [400, 5_000])

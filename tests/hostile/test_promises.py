@@ -187,3 +187,17 @@ def test_a_query_cannot_fill_the_memory(log: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("kwis.data.read.duck.QUERY_CELLS", 1000)
     with pytest.raises(kwis.InputError, match=r"^`query` must give at most 1,000 cells, got more$"):
         kwis.read_log(log, query="SELECT * FROM range(1000000000000)")
+
+
+def test_a_query_has_sixty_percent_of_the_memory_and_no_way_to_change_that(log: Path) -> None:
+    asked = "SELECT current_setting('memory_limit')"
+    with duckdb.connect() as connection:
+        usual = connection.execute(asked).fetchall()[0][0]  # 80 % of the memory
+    found = kwis.read_log(
+        log, query=f"SELECT *, ({asked}) AS most FROM log", propensity="propensity", context=CONTEXT
+    )
+    size, unit = found["most"][0].split()
+    assert unit == usual.split()[1]
+    assert float(size) == pytest.approx(0.75 * float(usual.split()[0]), rel=0.01)
+    with pytest.raises(kwis.InputError, match="`query`"):
+        kwis.read_log(log, query="SET memory_limit = '1 TB'")

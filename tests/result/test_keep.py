@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 
 import numpy as np
@@ -41,6 +42,53 @@ def test_no_other_file_is_loaded_or_replaced(evaluation, tmp_path):
             kwis.load(wrong)
     with pytest.raises(kwis.InputError, match="must not replace"):
         evaluation.save(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"record": "kwis.__main__:run", "fields": {}}',  # importing it would run the command
+        '{"record": "kwis.runtime.cluster:Cluster", "fields": {}}',
+        '{"record": "kwis.results:Estimate", "fields": {"name": 1}}',
+        '{"array": 7}',
+        '{"tuple": 1}',
+        '{"unknown": []}',
+        '{"mapping": [[{"mapping": []}, 1]]}',
+        "[" * 100_000,
+        "{",
+        "\udcff",
+    ],
+)
+def test_a_damaged_or_hostile_evaluation_is_refused_and_runs_nothing(text, tmp_path, monkeypatch):
+    monkeypatch.setattr("kwis.cli.main.run", lambda: pytest.fail("the command was run"))
+    monkeypatch.delitem(sys.modules, "kwis.__main__", raising=False)
+    path = tmp_path / "evaluation.kwis"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("kwis-evaluation.json", text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(kwis.InputError, match=r"evaluation\.save wrote|records of kwis only"):
+        kwis.load(path)
+
+
+def test_an_evaluation_that_would_fill_the_memory_is_refused(evaluation, tmp_path, monkeypatch):
+    path = evaluation.save(tmp_path / "evaluation.kwis")
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 1_000)
+    monkeypatch.setattr("kwis.data.read.limits.EXPANSION", 20)
+    assert kwis.load(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("more.npy", bytes(50_000_000))
+    with pytest.raises(kwis.InputError, match="must not expand to far more than its size"):
+        kwis.load(path)
+
+
+def test_a_drawing_replaces_a_drawing_of_kwis_and_no_other(evaluation, tmp_path):
+    drawing = Drawing(svg_of(chart_of(evaluation, "forest")))
+    path = tmp_path / "chart.svg"
+    drawing.save(path)
+    drawing.save(path)
+    path.write_text("<svg>my logo</svg>")
+    with pytest.raises(kwis.InputError, match="must not replace"):
+        drawing.save(path)
+    assert path.read_text() == "<svg>my logo</svg>"
 
 
 def test_frames_have_a_line_for_each_thing(evaluation):
@@ -159,3 +207,21 @@ def test_the_command_compares_files(evaluation, tmp_path, capsys):
     (tmp_path / "bad.json").write_text("{}")
     assert main(["diff", str(tmp_path / "bad.json"), str(tmp_path / "this.kwis")]) == 2
     assert "must hold an evaluation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"schema": "kwis-evaluation/1", "rows": 3}', "must hold an evaluation"),
+        ('{"schema": "kwis-evaluation/1", "rows": [], "settings": {"n": "many"}}', "must hold an evaluation"),
+        ("[" * 100_000, "it is no JSON"),
+    ],
+    ids=["parts missing", "text for a number", "deep"],
+)
+def test_a_file_that_cannot_be_compared_is_named(text, sentence, tmp_path, capsys):
+    path = tmp_path / "damaged.json"
+    path.write_text(text)
+    assert main(["diff", str(path), str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "damaged.json" in said
+    assert sentence in said

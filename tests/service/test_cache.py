@@ -42,7 +42,7 @@ def run(module: Path, **environment: str | None) -> list[str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -178,7 +178,7 @@ def test_signals_end_a_command_in_one_word(
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "begun"
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == code
     assert said.strip().splitlines()[-1] == word
     assert list(tmp_path.iterdir()) == []
@@ -195,7 +195,7 @@ def test_a_log_that_takes_too_long(log: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=600,
     )
     assert done.returncode == 2
     said = (
@@ -219,7 +219,7 @@ def test_work_that_does_not_listen_is_ended_with_the_process(log: Path) -> None:
         f"raise SystemExit(main.main(['check', {str(log)!r}, '--time-limit', '0.5']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, "-c", deaf], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 2
     assert "`time-limit` must be longer" in done.stderr

@@ -72,6 +72,19 @@ def test_no_sentence_in_a_shell_speaks_python() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("name it with group='user id'", "name it with --group 'user id'"),
+        ("that tells them apart with group=", "that tells them apart with --group"),
+        ("name it with context=[...]", "name it with --context"),
+        ("say propensity_source='randomiser' if", "say --propensity-source randomiser if"),
+    ],
+)
+def test_what_the_answer_asks_for_is_an_option_in_a_shell(python: str, shell: str) -> None:
+    assert as_options(python) == shell
+
+
 def test_a_query_that_a_shell_would_obey_is_quoted() -> None:
     assert as_options("pass query=\"SELECT 'a' FROM log\"") == "pass --query \"SELECT 'a' FROM log\""
     hostile = "SELECT '$(rm x)' FROM log"

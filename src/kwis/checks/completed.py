@@ -1,18 +1,21 @@
 """Propensities of all actions where a log has only those of the actions taken, as far as these tell.
 
-They serve to redraw actions, and for nothing else. A logged propensity is a value of the function sought,
-free of noise, so a softmax of linear scores fitted to them comes closer than any model of the actions alone.
-Rare actions matter most, as they have the large weights: rows count by how many rows they stand for in which
-the same action was not taken.
+They serve to redraw actions and, foretold from other rows, as a policy near the logger's. A logged
+propensity is a value of the function sought, free of noise, so a softmax of linear scores fitted to them
+comes closer than any model of the actions alone. Rare actions matter most, as they have the large weights:
+rows count by how many rows they stand for in which the same action was not taken.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
 
 from kwis.data.candidates import Mask
 from kwis.data.log import LoggedBandit
+from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints
 
 _RIDGE = 0.01
@@ -21,9 +24,48 @@ _PULL_IN_SETS = 1.0  # the same with candidate sets, whose many actions have few
 _LEAST = 1e-4  # probabilities below count as this in logarithms
 _ROUNDS = 8
 _MOST_ROWS = 20_000  # enough to fit scores
+_FOLDS = 4
 _FEWEST, _MOST = 1e-3, 30.0  # rows that one row can stand for
 _SAME = 1.01  # propensities are equal up to this factor
 _TIES = 4  # propensities equal to the smallest that show it to be a bound, and not merely the smallest so far
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What propensities are foretold from and for; ``mass`` are the rows that each stands for."""
+
+    design: Floats
+    action: Ints
+    propensity: Floats
+    mass: Floats
+    available: Mask | None
+    n_actions: int
+
+    @classmethod
+    def of(cls, log: LoggedBandit) -> _Rows:
+        assert log.propensity is not None
+        mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.mean()
+        return cls(log.features(), log.action, log.propensity, mass, log.available, log.n_actions)
+
+    def take(self, rows: Ints) -> _Rows:
+        return replace(
+            self,
+            design=self.design[rows],
+            action=self.action[rows],
+            propensity=self.propensity[rows],
+            mass=self.mass[rows],
+            available=None if self.available is None else self.available[rows],
+        )
+
+    @property
+    def wanted(self) -> Floats:
+        return np.asarray(np.log(np.maximum(self.propensity, _LEAST)))
+
+    @property
+    def stands_for(self) -> Floats:
+        return np.asarray(
+            self.mass * np.clip((1 - self.propensity) / self.propensity, _FEWEST, _MOST), dtype=np.float64
+        )
 
 
 def completed(log: LoggedBandit) -> Floats:
@@ -35,8 +77,24 @@ def completed(log: LoggedBandit) -> Floats:
         np.ones((len(log), 1)) if log.available is None else log.available
     )
     left = 1 - log.propensity - (bounds.sum(axis=1) - bounds[np.arange(len(log)), log.action])
-    others = shared_out(np.maximum(left, 0.0), _foretold(log, log.propensity), log.action, np.zeros(len(log)))
+    rows = _Rows.of(log)
+    others = shared_out(np.maximum(left, 0.0), _foretold(rows, rows), log.action, np.zeros(len(log)))
     return with_logged(others + bounds, log.action, log.propensity)
+
+
+def foretold_by_others(log: LoggedBandit) -> Floats | None:
+    """``(n, K)`` propensities foretold from other rows than the row's own, so that they are no function of
+    the action it took; None with too few rows or groups for that.
+    """
+    if (len(log) if log.group is None else np.unique(log.group).size) < _FOLDS:
+        return None
+    rows, fold = _Rows.of(log), make_folds(len(log), _FOLDS, 0, log.group)
+    found = np.empty((len(log), log.n_actions))
+    for k in range(_FOLDS):
+        found[fold == k] = _foretold(
+            rows.take(np.flatnonzero(fold != k)), rows.take(np.flatnonzero(fold == k))
+        )
+    return found
 
 
 def _lower_bounds(log: LoggedBandit, propensity: Floats) -> Floats:
@@ -53,68 +111,79 @@ def _lower_bounds(log: LoggedBandit, propensity: Floats) -> Floats:
     )
 
 
-def _foretold(log: LoggedBandit, propensity: Floats) -> Floats:
-    """``(n, K)`` how likely each action is in each row: the product of powers of two guesses that is nearest
-    to the propensities.
+def _foretold(known: _Rows, at: _Rows) -> Floats:
+    """``(n, K)`` how likely each action is in each row of ``at``: the product of powers of two guesses that
+    is nearest to the propensities ``known``.
     """
-    mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.mean()
-    stands_for = mass * np.clip((1 - propensity) / propensity, _FEWEST, _MOST)
-    wanted = np.log(np.maximum(propensity, _LEAST))
-    design = log.features()
-    guesses = [_by_actions(log, design, mass), _by_propensities(log, design, wanted, stands_for)]
-    logged = np.stack([guess[np.arange(len(log)), log.action] for guess in guesses], axis=1)
-    root = np.sqrt(stands_for)
-    logged, centred = (values - np.average(values, axis=0, weights=stands_for) for values in (logged, wanted))
+    lines = [_by_actions(known), _by_propensities(known)]
+    guesses = [line.logarithms(known) for line in lines]
+    logged = np.stack([guess[np.arange(len(guess)), known.action] for guess in guesses], axis=1)
+    mass = known.stands_for
+    root = np.sqrt(mass)
+    logged, centred = (values - np.average(values, axis=0, weights=mass) for values in (logged, known.wanted))
     powers = nnls(logged * root[:, None], centred * root)[0]
-    return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1], log.available)
+    if at is not known:
+        guesses = [line.logarithms(at) for line in lines]
+    return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1], at.available)
 
 
-def _by_actions(log: LoggedBandit, design: Floats, mass: Floats) -> Floats:
-    """Logarithms of a linear discriminant analysis of the actions taken.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """Scores of actions that are linear in the design, less its centre; the constants are the first row."""
+
+    centre: Floats
+    lines: Floats
+
+    def logarithms(self, rows: _Rows) -> Floats:
+        """``(n, K)`` logarithms of the probabilities that a softmax of the scores gives."""
+        scores = (rows.design - self.centre) @ self.lines[1:] + self.lines[0]
+        probability = _softmax(scores, rows.available)
+        return np.asarray(np.log(np.maximum(probability, _LEAST)), dtype=np.float64)
+
+
+def _by_actions(rows: _Rows) -> _Lines:
+    """A linear discriminant analysis of the actions taken.
 
     Means of actions with few rows are pulled to that of all, so that chance is not taken for context.
     """
-    design = design - mass @ design / mass.sum()
-    happened = with_logged(np.zeros((len(log), log.n_actions)), log.action, mass)
+    mass, n = rows.mass, len(rows.mass)
+    centre = mass @ rows.design / mass.sum()
+    design = rows.design - centre
+    happened = with_logged(np.zeros((n, rows.n_actions)), rows.action, mass)
     taken = happened.sum(axis=0)
-    offered = 0.5 if log.available is None else mass @ log.available
+    offered = 0.5 if rows.available is None else mass @ rows.available
     means = happened.T @ design / (taken + design.shape[1] + 1.0)[:, None]
     within = (design * mass[:, None]).T @ design - (means * taken[:, None]).T @ means
-    slopes = np.linalg.solve(within / len(log) + _RIDGE * np.eye(design.shape[1]), means.T)
-    return _logarithm(
-        _softmax(
-            design @ slopes
-            - 0.5 * np.einsum("kd,dk->k", means, slopes)
-            + np.log((taken + 0.5) / (offered + 0.5)),
-            log.available,
-        )
-    )
+    slopes = np.linalg.solve(within / n + _RIDGE * np.eye(design.shape[1]), means.T)
+    constants = np.log((taken + 0.5) / (offered + 0.5)) - 0.5 * np.einsum("kd,dk->k", means, slopes)
+    return _Lines(centre, np.vstack([constants, slopes]))
 
 
-def _by_propensities(log: LoggedBandit, design: Floats, wanted: Floats, mass: Floats) -> Floats:
-    """Logarithms of a softmax of linear scores, fitted to those of the logged propensities.
+def _by_propensities(rows: _Rows) -> _Lines:
+    """A softmax of linear scores, fitted to the logarithms of the logged propensities.
 
     A score is the logarithm of the propensity plus that of the sum of all powers, which the scores of the
     round before tell; with it a regression for each action on the rows that took it gives its scores.
     """
-    design = design - design.mean(axis=0)
-    some = np.linspace(0, len(log) - 1, min(len(log), _MOST_ROWS)).astype(np.intp)
-    part, action = design[some], log.action[some]
-    closed = None if log.available is None else ~log.available[some]
-    pull = _PULL if log.available is None else _PULL_IN_SETS
-    fits = [_Regression(part, np.flatnonzero(action == code), mass[some], pull) for code in np.unique(action)]
-    lines = np.zeros((1 + design.shape[1], log.n_actions))
-    lines[0] = wanted.min()  # of actions that no row took
-    total = np.zeros(len(some))
+    centre, n = rows.design.mean(axis=0), len(rows.mass)
+    some = rows.take(np.linspace(0, n - 1, min(n, _MOST_ROWS)).astype(np.intp))
+    part, action, wanted, mass = some.design - centre, some.action, some.wanted, some.stands_for
+    closed = None if some.available is None else ~some.available
+    pull = _PULL if some.available is None else _PULL_IN_SETS
+    taken = np.unique(action)
+    fits = [_Regression(part, np.flatnonzero(action == code), mass, pull) for code in taken]
+    lines = np.zeros((1 + part.shape[1], rows.n_actions))
+    lines[0] = rows.wanted.min()  # of actions that no row took
+    total = np.zeros(len(mass))
     for _ in range(_ROUNDS):
-        for code, fit in zip(np.unique(action), fits, strict=True):
-            lines[:, code] = fit.line(wanted[some] + total)
+        for code, fit in zip(taken, fits, strict=True):
+            lines[:, code] = fit.line(wanted + total)
         scores = part @ lines[1:] + lines[0]
         if closed is not None:
             scores[closed] = -np.inf
         top = scores.max(axis=1)
         total = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
-    return _logarithm(_softmax(design @ lines[1:] + lines[0], log.available))
+    return _Lines(centre, lines)
 
 
 class _Regression:
@@ -140,10 +209,6 @@ def _softmax(scores: Floats, available: Mask | None) -> Floats:
         scores = np.where(available, scores, -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _logarithm(probability: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(probability, _LEAST)), dtype=np.float64)
 
 
 def shared_out(rest: Floats, share: Floats, action: Ints, logged: Floats) -> Floats:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from kwis._validation import read_only
 from kwis.checks.features import features_of
@@ -181,9 +181,8 @@ def _p_value(gaps: Floats, covariance: Floats, draws: int, spread: float) -> flo
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
     if rank == 0 or draws <= rank:
         return float("nan")
-    return float(
-        f_distribution.sf(gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1)), rank, draws - rank)
-    )
+    statistic = gaps @ inverse @ gaps * (draws - rank) / (rank * (draws - 1))
+    return float(fdtrc(float(rank), float(draws - rank), max(float(statistic), 0.0)))
 
 
 def _smallest(changes: list[_Change]) -> float:

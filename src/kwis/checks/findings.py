@@ -16,6 +16,8 @@ from kwis.typing import Bandwidth, Floats, Ints
 
 UNIFORM = "a uniform policy"
 """Name of the policy that stands in for a target where there is none."""
+FLATTER = "a policy like the logger's but less sure"
+"""Name of the policy whose weights tell how sure the logger was, where candidates are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

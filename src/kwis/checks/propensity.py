@@ -2,7 +2,8 @@
 
 What right propensities fix, tested on the whole log and in every region of :mod:`kwis.checks.regions`:
 
-- the mean weight of every target is 1;
+- the mean weight of every target is 1, and beside candidate sets that of a policy like the logger's but less
+  sure;
 - each action is taken as often as its propensities say. Where only the propensity of the logged action is
   known, by ``E[1{action = a} / propensity] = 1`` where the action is available; without candidate sets, below
   1 is then no fault, as it may not always have been;

@@ -1,6 +1,4 @@
-"""The ``kwis`` command: the library's own commands here, those of other packages through
-:mod:`kwis.cli.plugins`.
-"""
+"""The ``kwis`` command; :mod:`kwis.cli.plugins` finds the commands below it."""
 
 from __future__ import annotations
 
@@ -11,12 +9,10 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from typing import Annotated
 
 import typer
 
-from kwis.cli import check, compare, demo, diff, evaluate, plan, sensitivity, watch
 from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, TERMINATED, hush, say, unforeseen
 
@@ -36,25 +32,12 @@ def start(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     if version:
+        from importlib import metadata
+
         print(f"kwis {metadata.version('kwis')}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-def _ending(examples: Sequence[str]) -> str:
-    codes = "Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 something unforeseen, 130 interrupted."
-    return "\n\n".join(["Examples:", *examples, "", codes])
-
-
-app.command(epilog=_ending(evaluate.EXAMPLES))(evaluate.evaluate)
-app.command(epilog=_ending(compare.EXAMPLES))(compare.compare)
-app.command(epilog=_ending(check.EXAMPLES))(check.check)
-app.command(epilog=_ending(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_ending(sensitivity.EXAMPLES))(sensitivity.sensitivity)
-app.command(epilog=_ending(watch.EXAMPLES))(watch.watch)
-app.command(epilog=_ending(diff.EXAMPLES))(diff.diff)
-app.command(epilog=_ending(demo.EXAMPLES))(demo.demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,5 @@
-"""Commands that other packages add to ``kwis``.
+"""The commands of ``kwis``, each imported when it is called: the library's own, and those that other packages
+add.
 
 A package adds a command by naming a :class:`typer.Typer` under the entry-point group ``kwis.commands`` in its
 ``pyproject.toml``::
@@ -14,8 +15,9 @@ itself is imported only when its command is called. A command of the library can
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -23,6 +25,11 @@ from typer.core import TyperCommand, TyperGroup
 from kwis.cli.terminal import clear_errors
 from kwis.errors import UnsupportedError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+OWN = ("evaluate", "compare", "check", "plan", "sensitivity", "watch", "diff", "demo")
+"""Commands of the library in the order of the help; each is a function of the module of its name."""
 GROUP = "kwis.commands"
 _INSTALL = {
     "paper": "the paper's experiments are a package of their own: pip install ./paper in a checkout of kwis"
@@ -32,23 +39,23 @@ _INSTALL = {
 class Commands(TyperGroup):
     """The library's commands, followed by those of installed plug-ins."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework passes it
         """Names in the order of the help."""
-        own = super().list_commands(ctx)
-        return [*own, *sorted(set(_plugins()) - set(own))]
+        return [*OWN, *sorted(set(_plugins()) - set(OWN))]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the framework passes it
         """A command of the library; for a plug-in, a stand-in with its help, for which nothing is
         imported.
         """
-        own = super().get_command(ctx, cmd_name)
-        plugin = None if own else _plugins().get(cmd_name)
-        return own if plugin is None else TyperCommand(cmd_name, help=_summary(plugin))
+        if cmd_name in OWN:
+            return _own(cmd_name)
+        plugin = _plugins().get(cmd_name)
+        return None if plugin is None else TyperCommand(cmd_name, help=_summary(plugin))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was called, its plug-in imported."""
         name = args[0]
-        if super().get_command(ctx, name) is None:
+        if name not in OWN:
             with clear_errors():
                 plugin = _plugins().get(name)
                 if plugin is not None:
@@ -58,7 +65,18 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+@cache
+def _own(name: str) -> Any:
+    module = import_module(f"kwis.cli.{name}")
+    codes = "Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 something unforeseen, 130 interrupted."
+    app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
+    app.command(name, epilog="\n\n".join(["Examples:", *module.EXAMPLES, "", codes]))(getattr(module, name))
+    return typer.main.get_command(app)
+
+
 def _plugins() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
     return {plugin.name: plugin for plugin in entry_points(group=GROUP)}
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import wraps
+from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from kwis.cli import options as opt
@@ -15,6 +17,7 @@ from kwis.errors import InputError, KwisError
 from kwis.typing import Client
 
 _ROWS_AT_ONCE = 1_000_000
+_SMALL = 1 << 20  # bytes; no Parquet files that are smaller hold rows enough to be read in batches
 
 if TYPE_CHECKING:
     from kwis.data.columns import Label
@@ -138,7 +141,10 @@ class LogOptions:
 
     def _scanned(self, client: Client | None) -> ScannedLog | None:
         """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
-        if self.query is not None or not self._is_parquet(self.files()):
+        files = self.files()
+        if self.query is not None or not self._is_parquet(files):
+            return None
+        if client is None and sum(Path(path).stat().st_size for path in files) < _SMALL:
             return None
         from kwis.data.read.batches import ParquetFiles
         from kwis.data.read.scan import scan_log
@@ -212,7 +218,7 @@ def takes_log(
                 entry.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if entry.default is MISSING else entry.default,
-                annotation=get_type_hints(record, include_extras=True)[entry.name],
+                annotation=_types(record)[entry.name],
             )
             for record, own in zip(records, entries, strict=True)
             for entry in own
@@ -228,13 +234,16 @@ def takes_log(
     return decorated
 
 
+@cache
+def _types(record: type) -> dict[str, Any]:
+    return get_type_hints(record, include_extras=True)
+
+
 @contextmanager
 def _readable(source: str) -> Iterator[None]:
     """Name the log in whatever a library says of a file that it cannot read."""
     import csv
     import zlib
-
-    import duckdb
 
     try:
         yield
@@ -244,7 +253,12 @@ def _readable(source: str) -> Iterator[None]:
         raise InputError(f"cannot read {source!r}: it is nested too deeply") from None
     except MemoryError:
         raise InputError(f"cannot read {source!r}: it does not fit into memory") from None
-    except (OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error, duckdb.Error) as failure:
+    except Exception as failure:
+        of_readers = [OSError, EOFError, ValueError, OverflowError, csv.Error, zlib.error]
+        if "duckdb" in sys.modules:  # else none of its errors can have been raised, and loading it takes time
+            of_readers.append(sys.modules["duckdb"].Error)
+        if not isinstance(failure, tuple(of_readers)):
+            raise
         reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
         raise InputError(f"cannot read {source!r}: {reason}") from None
 

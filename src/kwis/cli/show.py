@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kwis.cli.terminal import as_options
 from kwis.result.brief import brief_rows, trustworthy
 from kwis.result.presentation import shown
 from kwis.result.records import LOGGING_POLICY
@@ -234,7 +235,7 @@ def _further_reasons(evaluation: Evaluation) -> list[str]:
 
 def _points(console: Console, sentences: Iterable[str], indent: str = "    - ") -> None:
     for sentence in sentences:
-        console.print(wrapped(sentence, indent), soft_wrap=True)
+        console.print(wrapped(as_options(sentence), indent), soft_wrap=True)
 
 
 def coloured(verdict: str) -> Text:

@@ -163,6 +163,8 @@ def as_options(sentence: str) -> str:
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
     sentence = re.sub(r"pass (action|reward)='\.\.\.'", r"pass --\1", sentence)
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
+    sentence = re.sub(r"\b(group|propensity_source)='([^']*)'", _as_single, sentence)
+    sentence = re.sub(r"\bwith group=(?!\S)", "with --group", sentence)
     sentence = re.sub(r"\b(missing|categorical)=\[(?:'([^']*)'|\"([^\"]*)\")\]", _as_option, sentence)
     sentence = re.sub(r"\bquery=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", _as_query, sentence)
     sentence = re.sub(r"\bpropensity=\{([^}]*)\}", _as_shares, sentence)
@@ -173,6 +175,10 @@ def as_options(sentence: str) -> str:
 
 def _as_option(found: re.Match[str]) -> str:
     return f"--{found[1]} {shlex.quote(found[2] or found[3])}"
+
+
+def _as_single(found: re.Match[str]) -> str:
+    return f"--{found[1].replace('_', '-')} {shlex.quote(found[2])}"
 
 
 def _as_query(found: re.Match[str]) -> str:
@@ -187,6 +193,7 @@ def _as_shares(found: re.Match[str]) -> str:
 
 
 _IN_A_SHELL = {
+    "context=[...]": "--context",
     "drop_missing=True": "--drop-missing",
     "skip_bad_lines=True": "--skip-bad-lines",
     "kwis.distribution([...])": "--target distribution:a,b,c",

@@ -146,6 +146,8 @@ def column_of(array: Array) -> Column:
 
 def column_of_items(items: Sequence[Any]) -> Column:
     """Column from Python objects, by what they all are; a mixture of numbers and text is text."""
+    if str in (kinds := set(map(type, items))) and kinds <= {str, type(None)}:
+        return _text(items)
     present = [item for item in items if not _absent(item)]
     if present and all(isinstance(item, bool | np.bool_) for item in present):
         return Column("boolean", np.array([np.nan if _absent(item) else float(item) for item in items]))

@@ -25,9 +25,7 @@ from kwis.evaluation.measure import Measured
 from kwis.models.propensity import RepairedPropensity, RepairSummary, repair_propensities
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
-
-RepairMode = Literal["auto", "never", "always"]
-REPAIR_MODES: tuple[RepairMode, ...] = ("auto", "never", "always")
+from kwis.typing import RepairMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.ids import key_order
 from kwis.evaluation.measure import Policy, Reweighted
-from kwis.evaluation.mend import Mended, RepairMode, mend
+from kwis.evaluation.mend import Mended, mend
 from kwis.evaluation.own_propensities import own_propensities
 from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
@@ -27,7 +27,7 @@ from kwis.policy.target import Targets, resolve_targets
 from kwis.result.records import LOGGING_POLICY, Row
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
-from kwis.typing import Classifier, Floats, Ints, Seed
+from kwis.typing import Classifier, Floats, Ints, RepairMode, Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,33 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from kwis import _validation as check
 from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
-from kwis.data.read.scan import Log
 from kwis.errors import InputError, KwisWarning
-from kwis.estimators.protocol import Estimators
-from kwis.evaluation.account import few_rows, with_call
-from kwis.evaluation.flow import Run, Steps
-from kwis.evaluation.intervals import Intervals
-from kwis.evaluation.mend import REPAIR_MODES, RepairMode
-from kwis.evaluation.prepare import prepare
-from kwis.evaluation.roster import Roster
-from kwis.evaluation.split import By, splits_by
-from kwis.evaluation.statistic import Statistic
-from kwis.intervals import IntervalMethod
-from kwis.intervals.method import draws_blocks
-from kwis.intervals.names import interval_method
-from kwis.policy.target import Targets
 from kwis.result.evaluation import Evaluation
-from kwis.result.presentation import Presentation
-from kwis.runtime.runner import Progress, working_on
-from kwis.runtime.threads import engine
-from kwis.typing import Classifier, Client, Regressor, Seed
+from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode, Seed
+
+if TYPE_CHECKING:
+    from kwis.data.read.scan import Log
+    from kwis.estimators.protocol import Estimators
+    from kwis.evaluation.split import By
+    from kwis.intervals import IntervalMethod
+    from kwis.policy.target import Targets
+    from kwis.runtime.runner import Progress
 
 
 @takes_log_arguments
@@ -121,7 +112,11 @@ def evaluate(
     arguments = {**locals(), **said}
     refuse_unknown(said, "evaluate")
     check.one_of(repair, "repair", REPAIR_MODES)
-    method, rng = interval_method(interval), check.one_seed(rng, seed)
+    rng, method = check.one_seed(rng, seed), None
+    if interval is not None:
+        from kwis.intervals.names import interval_method
+
+        method = interval_method(interval)
     level, origin = check.level(level), checked_source(said.get("propensity_source"))
     if not isinstance(log, LoggedBandit):
         log = opened(log, said, client, progress)
@@ -129,6 +124,19 @@ def evaluate(
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
+    # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
+    from kwis.evaluation.account import few_rows, with_call
+    from kwis.evaluation.flow import Run, Steps
+    from kwis.evaluation.intervals import Intervals
+    from kwis.evaluation.prepare import prepare
+    from kwis.evaluation.roster import Roster
+    from kwis.evaluation.split import splits_by
+    from kwis.evaluation.statistic import Statistic
+    from kwis.intervals.method import draws_blocks
+    from kwis.result.presentation import Presentation
+    from kwis.runtime.runner import working_on
+    from kwis.runtime.threads import engine
+
     wanted = Statistic.of(statistic)
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:

@@ -20,12 +20,11 @@ from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
-from kwis.evaluation.mend import REPAIR_MODES, RepairMode
 from kwis.evaluation.prepare import prepare
 from kwis.policy.target import Targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.runtime.threads import engine
-from kwis.typing import Classifier, Floats, Seed
+from kwis.typing import REPAIR_MODES, Classifier, Floats, RepairMode, Seed
 
 _ROUNDING = 1e-12
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log

@@ -51,6 +51,7 @@ _NAMES = re.compile(
     r"(^|[_\W])(user|customer|client|session|visitor|visit|member|account|patient|person|subject|household|cookie|uid)s?([_\W]?(id|no|nr|number|key|code|hash))?$",
     re.IGNORECASE,
 )
+_WRITTEN_NUMBER = re.compile(r"\D{0,3}\d+[.,]\d+\D{0,3}")  # 31.8% or €12.50: an amount, no label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +196,7 @@ def _candidates(log: LoggedBandit) -> Iterator[tuple[str, Ints]]:
 
 def _is_label(column: Column) -> bool:
     if column.kind == "text":
-        return True
+        return not all(_WRITTEN_NUMBER.fullmatch(level) for level in column.levels)
     values = column.values
     return column.kind == "number" and not column.missing.any() and bool((values == np.round(values)).all())
 

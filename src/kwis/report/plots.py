@@ -22,6 +22,8 @@ _WIDTH = 720.0
 _COLOURS = {"strong": "#2457d6", "accent": "#2457d6", "flag": "#b3261e"}
 _OTHER = "#8b95a3"
 
+_NAME = "kwis-chart"  # of the title, by which a drawing of ours is known
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Drawing:
@@ -34,7 +36,7 @@ class Drawing:
 
     def save(self, path: str | PathLike[str]) -> Any:
         """Write the SVG to a file, and return its path."""
-        return write_whole(writable(path, marks=(b"<svg",)), self.svg.encode("utf-8"))
+        return write_whole(writable(path, marks=(_NAME.encode(),)), self.svg.encode("utf-8"))
 
     def __repr__(self) -> str:
         return f"Drawing(SVG, {len(self.svg):,} characters)"
@@ -84,7 +86,7 @@ def svg_of(chart: Chart) -> str:
         line for line in style.splitlines() if line.startswith((".k-", "svg ")) and ":hover" not in line
     )
     rules = re.sub(r"var\(--([a-z-]+)\)", lambda found: colours[found[1]], rules)
-    drawn = figure("kwis-chart", chart, _WIDTH).text
+    drawn = figure(_NAME, chart, _WIDTH).text
     start = drawn.index(">") + 1
     head = drawn[:start].replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
     family = "svg { font-family: system-ui, sans-serif; }"

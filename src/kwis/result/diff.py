@@ -193,14 +193,23 @@ def _read(path: str | PathLike[str]) -> Mapping[str, Any]:
             found = json.loads(load(path).to_json())
         else:
             found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         if isinstance(problem, InputError):
             raise
         raise InputError(f"cannot read {str(path)!r}: {_reason(problem)}") from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not _is_whole(found):
         raise InputError(f"{str(path)!r} must hold an evaluation, as kwis evaluate --json-file writes it")
     return found
 
 
+def _is_whole(stored: Mapping[str, Any]) -> bool:
+    """Whether a file has all that a comparison reads and prints."""
+    try:
+        repr(difference_of(stored, stored))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return False
+    return True
+
+
 def _reason(problem: Exception) -> str:
-    return "it is no JSON" if isinstance(problem, ValueError) else str(getattr(problem, "strerror", problem))
+    return problem.strerror or str(problem) if isinstance(problem, OSError) else "it is no JSON"

@@ -10,6 +10,7 @@ import dataclasses
 import io
 import json
 import math
+import os
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kwis.data.read.limits import largest_expansion
 from kwis.errors import InputError
 from kwis.runtime.writing import writable, write_whole
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 _TEXT = "kwis-evaluation.json"
 _MARK = _TEXT.encode()
+# Modules that only define things: loading a file must not run a command, or start or write anything.
+_TIERS = "bandwidth checks data estimators evaluation intervals kernel models policy result stats"
+_RECORDS = ("kwis.results", "kwis.sample", *(f"kwis.{tier}." for tier in _TIERS.split()))
 _SEQUENCES = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -59,8 +64,12 @@ def load(path: str | PathLike[str]) -> Evaluation:
 
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(part.file_size for part in archive.infolist()) > largest_expansion(os.fspath(path)):
+                raise InputError(f"`path` must not expand to far more than its size, got {str(path)!r}")
             found = _unpacked(json.loads(archive.read(_TEXT)), archive, {})
-    except (OSError, KeyError, zipfile.BadZipFile) as problem:
+    except InputError:
+        raise
+    except Exception as problem:  # damaged in whatever way
         raise InputError(f"`path` must be a file that evaluation.save wrote, got {str(path)!r}") from problem
     if not isinstance(found, Evaluation):
         raise InputError(f"`path` must hold an evaluation, got {type(found).__name__}")
@@ -137,7 +146,7 @@ def _array(number: int, archive: zipfile.ZipFile, arrays: dict[int, Any]) -> Any
 
 def _record(name: str, fields: dict[str, Any]) -> Any:
     module, _, kind = name.partition(":")
-    if not module.startswith("kwis."):
+    if not module.startswith(_RECORDS):
         raise InputError(f"an evaluation holds records of kwis only, got one of {module!r}")
     made: Any = getattr(import_module(module), kind, None)
     if not isinstance(made, type) or not dataclasses.is_dataclass(made):

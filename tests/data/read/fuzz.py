@@ -55,7 +55,7 @@ TOKENS = (
     *(b'"_label_cost"', b'"a"', b'"p"', b'"_p"', b'"c"', b'"_multi"'),
 )
 ROLES = {"action": "action", "reward": "reward", "propensity": "propensity"}
-FORMATS = {".csv": ROLES, ".jsonl": ROLES, ".json": ROLES, ".parquet": ROLES, ".dsjson": {}}
+FORMATS = {".csv": ROLES, ".jsonl": ROLES, ".json": ROLES, ".parquet": ROLES, ".dsjson": {}, ".pred": {}}
 
 
 def seeds(folder: Path) -> dict[str, list[bytes]]:
@@ -69,6 +69,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     found = {suffix: [path.read_bytes()] for suffix, path in plain.items()}
     lines = found[".jsonl"][0].strip().splitlines()
     found[".json"] = [b"[" + b",".join(lines) + b"]"]
+    found[".pred"] = [b"0:0.5,2:0.25,1:0.25 tag\n\n" * 36, b"0.5 0.25 0.25\n" * 36, b"3 tag\n" * 36]
     return found
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import kwis
 from kwis.data.read.read_log import read_log
 from kwis.errors import InputError, KwisError, KwisWarning
 from kwis.policy.target import resolve_targets
@@ -43,6 +44,30 @@ SOUND: dict[str, st.SearchStrategy[Any]] = {
     "p": st.floats(0, 1),
     "x": st.floats(-1e9, 1e9),
 }
+
+PREDICTED = read_log({"action": [1, 2, 3] * 12, "reward": [0, 1, 1] * 12}, propensity=1 / 3, context=[])
+
+
+@st.composite
+def feedback(draw: st.DrawFn) -> dict[str, Any]:
+    """A feedback dictionary of the Open Bandit Pipeline, one or two of whose entries are something else."""
+    n, k = draw(st.sampled_from([0, 1, 35])), 3
+    sound: dict[str, Any] = {
+        "n_rounds": n,
+        "n_actions": k,
+        "action": np.arange(n) % k,
+        "reward": np.arange(n) % 2,
+        "position": np.zeros(n, dtype=int),
+        "pscore": np.full(n, 1 / k),
+        "context": np.arange(2.0 * n).reshape(n, 2),
+        "pi_b": np.full((n, k, 1), 1 / k),
+    }
+    anything = st.one_of(st.none(), *VALUES.values(), st.lists(VALUES["mix"], min_size=n, max_size=n))
+    shapes = st.sampled_from([(n,), (n, 1), (n, k), (n, k, 2), (n + 1,), (0,), ()])
+    for name in draw(st.lists(st.sampled_from(sorted(sound)), max_size=2)):
+        array = np.full(draw(shapes), draw(st.sampled_from([0, 1, 0.5, -1, np.nan, np.inf, "a"])))
+        sound[name] = draw(st.one_of(anything, st.just(array)))
+    return sound
 
 
 @st.composite
@@ -78,7 +103,16 @@ def roles(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def read_or_refuse(source: Any, **arguments: Any) -> None:
-    """Read the source, check that what came out is clean, and try a few targets on it."""
+    """Read the source, check that what came out is clean, and try a few targets on it; predictions of Vowpal
+    Wabbit are a target.
+    """
+    if isinstance(source, Path) and source.suffix == ".pred":
+        try:
+            policy = resolve_targets(PREDICTED, kwis.joined(source))[0]
+        except KwisError:
+            return
+        assert ((policy.logged >= 0) & (policy.logged <= 1)).all()
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KwisWarning)
         try:
@@ -170,6 +204,12 @@ def test_any_dictionary_or_frame_is_read_or_refused(
     check_dictionaries_and_frames(table, arguments)
 
 
+@fuzz(40)
+@given(source=feedback())
+def test_any_feedback_dictionary_is_read_or_refused(source: dict[str, Any]) -> None:
+    read_or_refuse(source)
+
+
 @fuzz(25)
 @given(table=tables(), arguments=roles())
 def test_any_csv_is_read_or_refused(
@@ -194,6 +234,13 @@ def test_many_dictionaries_and_frames_are_read_or_refused(
     table: dict[str, list[Any]], arguments: dict[str, Any]
 ) -> None:
     check_dictionaries_and_frames(table, arguments)
+
+
+@pytest.mark.slow
+@fuzz(1500)
+@given(source=feedback())
+def test_many_feedback_dictionaries_are_read_or_refused(source: dict[str, Any]) -> None:
+    read_or_refuse(source)
 
 
 @pytest.mark.slow

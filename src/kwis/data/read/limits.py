@@ -61,7 +61,7 @@ def refuse_gzip_expansion(path: str) -> None:
     """The same for a gzip; nothing for any other file."""
     if not path.lower().endswith(".gz"):
         return
-    size, most = 0, _most(path)
+    size, most = 0, largest_expansion(path)
     try:
         with opened(path) as file:
             while size <= most and (chunk := file.read(_CHUNK)):
@@ -71,12 +71,13 @@ def refuse_gzip_expansion(path: str) -> None:
     _refuse_size(size, path)
 
 
-def _most(path: str) -> int:
+def largest_expansion(path: str) -> int:
+    """Bytes that a compressed file may expand to."""
     return FREE_BYTES + EXPANSION * os.path.getsize(path)
 
 
 def _refuse_size(size: int, path: str) -> None:
-    if size > _most(path):
+    if size > largest_expansion(path):
         raise InputError(
             f"`source` must not expand to over {EXPANSION} times its size, and {path!r} does; unpack it first"
         )

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kwis import _validation as check
 from kwis.data.position import at_position
 from kwis.data.read.frames import from_arrays
 from kwis.data.read.source import Roles, Source
 from kwis.errors import InputError
 
 _MARKS = {"n_rounds", "n_actions", "action", "reward"}
+_MOST_ACTIONS = 1_000_000
 _PER_ROW = ("context", "action", "reward", "pscore", "position", "pi_b", "expected_reward")
 
 
@@ -25,8 +27,15 @@ def from_feedback(feedback: Mapping[Any, Any]) -> Source:
     """Log of a feedback dictionary: ``pi_b``, if present, is the whole behaviour distribution, at the
     position of each row; positions are part of the context where there are several.
     """
-    n_actions = int(feedback["n_actions"])
-    arrays = {key: np.asarray(feedback[key]) for key in _PER_ROW if feedback.get(key) is not None}
+    n_actions = check.whole(feedback["n_actions"], "n_actions", 1)
+    if n_actions > _MOST_ACTIONS:
+        raise InputError(f"`n_actions` must be at most {_MOST_ACTIONS:,}, got {n_actions:,}")
+    arrays = {key: check.as_array(feedback[key], key) for key in _PER_ROW if feedback.get(key) is not None}
+    for key in ("action", "reward", *arrays):
+        if key not in arrays or arrays[key].ndim == 0:
+            raise InputError(f"`{key}` must have one entry per row, got {feedback[key]!r}")
+    if "position" in arrays and arrays["position"].dtype.kind not in "iuf":
+        raise InputError("`position` must hold one whole number per row")
     for key in ("pi_b", "expected_reward"):
         if key in arrays and not _one_position(arrays[key]):
             arrays[key] = _at_positions(arrays[key], key, arrays.get("position"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import chi2, poisson
+from scipy.special import chdtrc, pdtrc
 
 from kwis.data.candidates import sizes_in_words, uniform
 from kwis.data.log import LoggedBandit
@@ -264,7 +264,7 @@ def uniform_actions(log: LoggedBandit) -> int | None:
     if actions >= known and abs(value * actions - 1) < _UNIFORM:
         draws = len(log) if log.group is None else np.unique(log.group).size
         missed = actions * np.exp(draws * np.log1p(-1 / actions)) if actions > 1 else 0.0
-        if actions == known or poisson.sf(actions - known - 1, missed) > _AGAINST_ALL_ODDS:
+        if actions == known or pdtrc(float(actions - known - 1), missed) > _AGAINST_ALL_ODDS:
             return actions
     rounded = any(abs(value - round(1 / known, digits)) < _SAME for digits in range(2, 9))
     return known if rounded and abs(value * known - 1) < _ROUGHLY else None
@@ -322,4 +322,5 @@ def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
         ]  # the sample's own covariance collapses where a rare action happens not to be taken
         covariance = np.diag(chances.sum(axis=0)) - chances.T @ chances
     statistic = total @ np.linalg.pinv(covariance, hermitian=True) @ total
-    return float(chi2.sf(statistic, np.linalg.matrix_rank(covariance, hermitian=True)))
+    rank = np.linalg.matrix_rank(covariance, hermitian=True)
+    return float(chdtrc(float(rank), max(float(statistic), 0.0))) if rank else float("nan")
