@@ -28,11 +28,13 @@ def whole_sums(vectors: Floats) -> Floats:
 
 
 def locally_normalised(weight: Floats, counts: Floats, sums: LocalSums) -> Applied:
-    """``w / m`` on each resample, and how it reacts to the counts."""
+    """``w / m`` on each resample, and how it reacts to the counts; or on one sample with each of several
+    weights (n, F).
+    """
     columns = counts.shape[1]
     most = float(counts.sum(axis=0).max())
-    w = balanced(weight, most)[:, None]
-    both = np.empty((counts.shape[0], 2 * columns))
+    w = np.stack([balanced(column, most) for column in np.atleast_2d(weight.T)], axis=1)
+    both = np.empty((counts.shape[0], columns + max(columns, w.shape[1])))
     both[:, :columns] = counts
     np.multiply(counts, w, out=both[:, columns:])
     around = sums(both)

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from kwis.estimators import traits
-from kwis.estimators.neighbourhood import LocalSums
+from kwis.estimators.neighbourhood import LocalSums, locally_normalised
 from kwis.estimators.precision import precise_enough, usual_size, without_noise
 from kwis.estimators.ratio import Parts, Rule, leverage
 from kwis.estimators.sampled import Sampling
 from kwis.results import Estimate, Precision
 from kwis.runtime.arrays import kept, room
-from kwis.sample import WeightedSample, balanced, effective_size, safe_ratio
+from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats
 
@@ -226,7 +226,7 @@ def reweighted_together(jobs: Sequence[Job], weights: Sequence[Floats]) -> list[
         if sampling is None:
             around, at_once = rule.sums(sample), max(1, _CELLS // sample.n)
             some = [weights[first : first + at_once] for first in range(0, len(weights), at_once)]
-            loads = np.hstack([_loads(columns.values, part, mass, total, around) for part in some])
+            loads = np.hstack([_loads(columns.values, part, mass, around) for part in some])
         else:
             applied = sampling.weights(weights, mass, columns.importance, usual_size(sample.n))
             loads = applied.sums(columns.values)
@@ -239,11 +239,9 @@ def reweighted_together(jobs: Sequence[Job], weights: Sequence[Floats]) -> list[
         return found
 
 
-def _loads(columns: Floats, weights: Sequence[Floats], mass: Floats, total: float, sums: LocalSums) -> Floats:
+def _loads(columns: Floats, weights: Sequence[Floats], mass: Floats, sums: LocalSums) -> Floats:
     """``sum c v x`` (q, F) of the columns, ``v`` each of the weights divided by their mean around every
     row.
     """
-    w = np.stack([balanced(weight, total) for weight in weights], axis=1)
-    around = sums(np.column_stack([mass, mass[:, None] * w]))
-    applied = safe_ratio(w * around[:, :1], np.broadcast_to(around[:, 1:], w.shape))
+    applied = locally_normalised(np.stack(weights, axis=1), mass[:, None], sums).weight
     return np.einsum("ij,ib->jb", columns, mass[:, None] * applied)
