@@ -140,7 +140,7 @@ class SampleLog:
         wrong = (
             "" if self.wrong_where is None else f"; propensities are wrong where {'='.join(self.wrong_where)}"
         )
-        return f"SampleLog: {len(self.table['action']):,} decisions, columns {', '.join(self.table)}{where}"
+        return f"SampleLog: {len(self.table['action']):,} decisions, columns {', '.join(self.table)}{wrong}"
 
     def read(self, **arguments: Any) -> LoggedBandit:
         """The log as :func:`kwis.read_log` reads it, with every column in its role unless ``arguments`` say
