@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +114,21 @@ def test_another_design_or_version_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(InputError, match=r"`results.sqlite` must hold results of version 1, got version 99"):
         Store(path)
+
+
+def test_a_damaged_or_foreign_store_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    broken, foreign, odd = (tmp_path / f"{name}.sqlite" for name in ("broken", "foreign", "odd"))
+    broken.write_bytes(b"not a database" * 50)
+    with closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("create table mine (a)")
+    with Store(odd), closing(sqlite3.connect(odd)) as connection:
+        connection.execute("update meta set value = '{}'")
+        connection.commit()
+    before = broken.read_bytes(), foreign.read_bytes()
+    for path in (broken, foreign, odd, tmp_path, broken / "below"):
+        with pytest.raises(InputError, match=r"`store` must be a file with results of a run.*name another"):
+            Store(path)
+    assert (broken.read_bytes(), foreign.read_bytes()) == before
 
 
 def _claims(path: Path) -> list[tuple[str, str]]:

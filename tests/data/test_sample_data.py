@@ -99,3 +99,9 @@ def test_a_sample_is_written_where_it_can_be_and_nowhere_else(tmp_path: Path) ->
         InputError, match=r"^`path` must be in a folder that exists, got '.*nowhere/log\.csv' and there is no"
     ):
         sample_log(50).write(tmp_path / "nowhere" / "log.csv")
+
+
+def test_it_is_shown_in_a_line():
+    shown = repr(sample_log(100, rng=1))
+    assert shown.startswith("SampleLog: 100 decisions, columns time, user, country")
+    assert len(shown) < 300

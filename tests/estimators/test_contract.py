@@ -51,6 +51,7 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
 @every_estimator
 def test_influence_on_resamples_comes_on_request_only(estimator):
     sample, counts = some_sample(), np.ones((12, 2))
+    assert estimator.resampled(sample, counts).influence is None
     for found in (resamples, resamples_by_taking):
         assert found(estimator, sample, counts).influence is None
         assert found(estimator, sample, counts, influence=True).influence.shape == (12, 2)

@@ -304,3 +304,11 @@ def test_calibrated_weights_meet_the_totals_that_are_known():
     totals = weight @ terms * [1.1, 0.9, 1.05]
     np.testing.assert_allclose(_calibrated(weight, terms, totals) @ terms, totals, rtol=1e-9)
     np.testing.assert_allclose(_calibrated(weight, terms, weight @ terms), weight, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_single_precision_is_for_weights_of_similar_size_whatever_their_unit(scale):
+    points = points_of(np.zeros((2, 1)), 1.0, kwis.RBF, ())
+    for spread, kind in ((0.5, np.float32), (2.0, np.float64)):
+        weight = np.array([[scale], [scale * sampled._SINGLE_SPAN * spread]])
+        assert sampled._precision(points, weight) is kind

@@ -192,3 +192,8 @@ def test_the_lowest_quantile_is_the_smallest_reward_of_a_row_with_a_weight():
     sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[2.0, 0.0, 1.0], reward=[1.0, -5.0, 3.0])
     rewards = Ordered.of(sample, np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]))
     assert rewards.quantile(np.array([0.0, 0.0])).tolist() == [1.0, 3.0]
+
+
+def test_a_quantile_is_the_median_unless_it_says_so():
+    sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=np.ones(4), reward=[1.0, 2.0, 3.0, 4.0])
+    assert kwis.Quantile().estimate(sample).value == 2.0

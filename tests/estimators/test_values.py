@@ -164,3 +164,12 @@ def test_states_are_compared_by_value_over_all_columns():
     context = [[0.0, 1.0], [-0.0, 1.0], [0.0, 1.0 + 1e-15], [0.0, 1.0]]
     sample = kwis.WeightedSample(context=context, weight=[1, 2, 5, 3], reward=[1, 1, 1, 0])
     assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 2 + 1) / 4)
+
+
+def test_equal_weights_leave_a_control_variate_the_mean_and_its_influence():
+    reward = np.array([1.0, 0.0, 3.0, 2.0])
+    for weight in (1.0, 0.7):
+        sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=np.full(4, weight), reward=reward)
+        estimate = kwis.ControlVariate().estimate(sample)
+        assert estimate.value == pytest.approx(1.5)
+        np.testing.assert_allclose(estimate.influence, reward - 1.5, atol=1e-12)

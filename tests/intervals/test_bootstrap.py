@@ -349,3 +349,9 @@ def test_up_to_half_of_the_resamples_may_have_no_estimate(missing, refused):
     )
     with expected:
         assert _defined(values, np.empty(0))[0].tolist() == [1.0] * (20 - missing)
+
+
+def test_a_correction_that_runs_off_the_distribution_ends_there():
+    assert endpoints._moved(0.5, 1.0, 1.0) == 1.0  # just at the end, where there is nothing left to divide by
+    assert endpoints._moved(0.5, 2.0, 1.0) == 1.0
+    assert endpoints._moved(0.5, -1.0, -1.0) == 0.0

@@ -116,6 +116,7 @@ class TestClopperPearson:
         # 2 of 20: 1.2 % to 31.7 %, Clopper and Pearson (1934).
         found = kwis.ClopperPearson(1.0).interval(kwis.VIS(), sample_of(np.ones(20), np.arange(20) < 2))
         assert (found.low, found.high) == pytest.approx((0.0123, 0.3170), abs=1e-4)
+        assert found.value == pytest.approx(2 / 20)
 
     def test_no_success_still_has_an_upper_end(self):
         found = kwis.ClopperPearson(2.0).interval(kwis.VIS(), sample_of(np.full(100, 1.5), np.zeros(100)))

@@ -101,6 +101,17 @@ def test_so_many_vectors_that_a_matrix_product_sums_them_score_as_few_do(compile
     assert not apart[:, 10:].any()
 
 
+def test_kernels_made_by_squaring_score_as_those_made_alone():
+    context, weight, folds = sample((50, 41), 4, ())
+    many = ManyCV(Geometry.of(context, ()), Folds.of(folds), RBF, compiled=True)
+    # Halving the square of a bandwidth squares its kernel: up to ten times here, in two chains, out of order.
+    bandwidths = np.concatenate([8.0 * 2.0 ** (-np.arange(11) / 2), [1.7, 3.4, 0.85]])[::-1].copy()
+    wanted = np.ones((bandwidths.size, 1), dtype=bool)
+    together = many.scan(weight[:, None], bandwidths, wanted, np.float64)[:, 0]
+    alone = [many.scan(weight[:, None], bandwidths[[i]], wanted[:1], np.float64)[0, 0] for i in range(14)]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
 CALLS = {
     "fused.py": ["exp2.py"],
     "fused_features.py": ["exp2.py", "fused.py"],

@@ -70,8 +70,25 @@ class Store:
 
     def __init__(self, path: Path | str, design: Design | None = None) -> None:
         self.path = Path(path)
+        try:
+            self._open(design)
+        except InputError:
+            raise
+        except (sqlite3.Error, OSError, LookupError, TypeError, ValueError) as problem:
+            raise InputError(
+                f"`store` must be a file with results of a run, or none yet, got {str(path)!r} ({problem}); "
+                f"restore it, or name another"
+            ) from problem
+
+    def _open(self, design: Design | None) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        tables = {name for (name,) in self._connection.execute("select name from sqlite_master")}
+        if tables and "cells" not in tables:
+            raise InputError(
+                f"`store` must be a file with results of a run, or none yet, got the database "
+                f"{str(self.path)!r} of something else; name another"
+            )
         self._connection.execute("pragma journal_mode = wal")
         # In WAL mode this loses nothing when the process is killed, and no consistency when the machine is.
         self._connection.execute("pragma synchronous = normal")

@@ -114,7 +114,7 @@ def _soft(logits: Floats) -> Floats:
     return 0.9 * powers / powers.sum(axis=-1, keepdims=True) + 0.1 / logits.shape[-1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SampleLog:
     """The sample log.
 
@@ -135,6 +135,12 @@ class SampleLog:
     truth: Mapping[str, Mapping[str, float]]
     wrong_where: tuple[str, str] | None
     call: Call | None = None
+
+    def __repr__(self) -> str:
+        wrong = (
+            "" if self.wrong_where is None else f"; propensities are wrong where {'='.join(self.wrong_where)}"
+        )
+        return f"SampleLog: {len(self.table['action']):,} decisions, columns {', '.join(self.table)}{wrong}"
 
     def read(self, **arguments: Any) -> LoggedBandit:
         """The log as :func:`kwis.read_log` reads it, with every column in its role unless ``arguments`` say

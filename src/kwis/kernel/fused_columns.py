@@ -18,12 +18,12 @@ _RUN = 512  # pairs whose distances and kernel stay in the fastest memory, with 
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def column_sums(q, columns, stretches, first, wanted, sums):
+def column_sums(q, columns, stretches, squarings, first, wanted, sums):
     """Add kernel sums over all pairs to ``sums`` (rows, wanted).
 
-    The kernel of bandwidth ``b`` is ``2**(-stretches[b] q)``, and ``columns[wanted[s]]`` for ``s`` from
-    ``first[b]`` to ``first[b + 1]`` are the columns it is summed with. Each row is summed in the order of
-    its pairs.
+    The kernel of bandwidth ``b`` is ``2**(-stretches[b] q)``, made of the one before by ``squarings[b]``
+    squarings where that is not 0, and ``columns[wanted[s]]`` for ``s`` from ``first[b]`` to ``first[b + 1]``
+    are the columns it is summed with. Each row is summed in the order of its pairs.
     """
     k = np.empty(_RUN, q.dtype)
     for start in range(0, q.shape[1], _RUN):
@@ -32,8 +32,12 @@ def column_sums(q, columns, stretches, first, wanted, sums):
             distances = q[row, start : start + length]
             for b in range(stretches.size):
                 stretch = stretches[b]
-                for j in range(length):
-                    k[j] = exp2(-stretch * distances[j])
+                if squarings[b] == 0:
+                    for j in range(length):
+                        k[j] = exp2(-stretch * distances[j])
+                for _ in range(squarings[b]):
+                    for j in range(length):
+                        k[j] *= k[j]
                 for s in range(first[b], first[b + 1]):
                     column = columns[wanted[s], start : start + length]
                     total = k[0] * column[0]

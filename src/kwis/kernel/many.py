@@ -19,6 +19,8 @@ _BLOCK_CELLS = 1 << 20
 # squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
 _FARTHEST = 1e30
 _LOG2_E = 1.4426950408889634
+_MOST_SQUARINGS = 6  # each doubles the relative error of a kernel, 6e-16 at first
+_PER_OCTAVE = 1e9  # stretches are told apart to this share of a doubling
 _FEW = 16  # columns; with more, a matrix product is quicker than sums column by column
 
 
@@ -113,9 +115,36 @@ def _sums_of_few(near: Floats, known: Floats, shrink: Floats, nodes: Sequence[_N
     """Sums of every node, in compiled code."""
     from kwis.kernel.fused_columns import column_sums
 
-    used = [np.append(columns, known.shape[1] - 1) for _, columns in nodes]
+    stretches = 0.5 * _LOG2_E * shrink[[index for index, _ in nodes]]
+    order, squarings = _chained(stretches, _MOST_SQUARINGS if near.dtype == np.float64 else 0)
+    used = [np.append(nodes[place][1], known.shape[1] - 1) for place in order]
     ends = np.cumsum([0, *(columns.size for columns in used)])
     sums = np.zeros((len(near), int(ends[-1])))
-    stretches = (0.5 * _LOG2_E * shrink[[index for index, _ in nodes]]).astype(near.dtype)
-    column_sums(near, np.ascontiguousarray(known.T), stretches, ends, np.concatenate(used), sums)
-    return np.split(sums, ends[1:-1], axis=1)
+    column_sums(
+        near,
+        np.ascontiguousarray(known.T),
+        stretches[order].astype(near.dtype),
+        squarings,
+        ends,
+        np.concatenate(used),
+        sums,
+    )
+    parts = np.split(sums, ends[1:-1], axis=1)
+    return [parts[place] for place in np.argsort(order)]
+
+
+def _chained(stretches: Floats, most: int) -> tuple[Ints, Ints]:
+    """An order of kernels ``2**(-stretch q)``, and how many squarings make each of the one before; 0 where it
+    is made anew, at the latest after ``most`` squarings.
+    """
+    octave = np.log2(stretches)
+    whole, part = np.divmod(np.round(octave * _PER_OCTAVE), _PER_OCTAVE)
+    order = np.lexsort((whole, part))
+    squarings = np.zeros(order.size, dtype=np.int64)
+    total = 0
+    for place in range(1, order.size):
+        before, here = order[place - 1], order[place]
+        step = int(whole[here] - whole[before])
+        total = total + step if part[here] == part[before] and total + step <= most else 0
+        squarings[place] = step if total else 0
+    return order, squarings
