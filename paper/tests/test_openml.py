@@ -9,6 +9,7 @@ import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -201,3 +202,18 @@ def test_openml_and_the_folder_give_the_same_contexts(
     assert np.array_equal(from_openml.context, from_folder.context)
     assert np.array_equal(from_openml.label, from_folder.label)
     assert from_openml.classes == from_folder.classes
+
+
+@pytest.mark.filterwarnings("ignore:A network error occurred")
+def test_without_a_network_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise URLError("Name or service not known")
+
+    monkeypatch.delenv("KWIS_DATA", raising=False)
+    monkeypatch.setattr(openml, "urlopen", refused)
+    monkeypatch.setattr(openml.time, "sleep", lambda _: None)
+    advice = (
+        r"Name or service not known.*name a folder that holds soybean.parquet by KWIS_DATA, or use .* digits"
+    )
+    with pytest.raises(InputError, match=advice):
+        load("soybean", data_home=str(tmp_path))

@@ -170,3 +170,52 @@ def test_python_finds_wrong_names_before_it_imports_what_computes(tmp_path: Path
     sentence, loaded = ended.stdout.splitlines()
     assert sentence.startswith("`reward` must name a column of the log, got 'clik'; ")
     assert loaded == "[]"
+
+
+def test_propensities_by_logger_are_named_as_in_python(run: Run, tmp_path: Path) -> None:
+    systems = ["old", "new"] * 100
+    actions = ["A", "B", "B", "A", "A"] * 40
+    table = {
+        "system": systems,
+        "action": actions,
+        "first": [0.8 if action == "A" else 0.2 for action in actions],
+        "second": [0.4 if action == "A" else 0.6 for action in actions],
+        "age": [*range(200)],
+        "reward": [row % 3 for row in range(200)],
+    }
+    path = write_csv(tmp_path / "log.csv", table)
+    quick = ("--logger", "system", "--context", "age", "-t", "always:B", *QUICK[2:])
+    found = values(run("evaluate", path, *quick, "--propensity", "old=first,new=second"))
+    evaluation = kwis.evaluate(
+        path,
+        kwis.always("B"),
+        logger="system",
+        propensity={"old": "first", "new": "second"},
+        context="age",
+        estimators="wis",
+        repair="never",
+    )
+    assert found == {row.target: row.estimate.value for row in evaluation.rows}
+    assert any("weights over the 2 loggers" in note for note in evaluation.notes)
+    assert "--propensity old=first,new=second" in str(evaluation.settings.call.command)
+
+
+def test_costs_are_minimised_and_called_by_their_label(run: Run, tmp_path: Path) -> None:
+    table = {"age": [*range(40)], "action": [0, 1] * 20, "propensity": [0.5] * 40, "spent": [2, 1] * 20}
+    path = write_csv(tmp_path / "log.csv", table)
+    asked = (
+        path,
+        "--reward",
+        "spent",
+        "--context",
+        "age",
+        "-t",
+        "always:1",
+        "--repair",
+        "never",
+        "--minimise",
+    )
+    assert "always 1 is estimated better than" in run("sensitivity", *asked).out
+    said = run("evaluate", *asked, "-e", "wis", "--reward-label", "money spent").out
+    assert "money spent, what to use" in said
+    assert "\nspent" not in said

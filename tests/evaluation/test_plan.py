@@ -66,6 +66,11 @@ def test_a_plan_scales_as_it_should_and_says_so():
     other = kwis.plan(log, "p_new", difference=0.05, logging="p_log", **QUICK)
     unread = kwis.plan(frame(800, 2), "p_new", difference=0.05, logging="p_log", context=[], **QUICK)
     assert unread.rows == other.rows
+    table = frame(800, 2)
+    table["spend"] = table.pop("reward")
+    for source in (table, kwis.scan_log(table, reward="spend", context=[])):
+        said = {"context": []} if source is table else {}
+        assert kwis.plan(source, "p_new", difference=0.05, reward="spend", **said, **QUICK).rows == small.rows
     # Both actions move the difference alike: (1 / 0.7 + 1 / 0.3) / (1 / 0.5 + 1 / 0.5) of the variance.
     assert other.rows / small.rows == pytest.approx(25 / 21, rel=0.03)
     assert "logged by p_log" in repr(other)

@@ -88,3 +88,24 @@ def test_the_value_in_doubt_is_the_one_that_evaluate_gave(repair):
 def test_an_unknown_way_to_repair_is_refused(log):
     with pytest.raises(kwis.InputError, match="`repair` must be"):
         kwis.sensitivity(log, "p_new", repair="maybe")
+
+
+def test_a_file_or_frame_will_do_and_less_of_a_cost_is_better():
+    rng = np.random.default_rng(5)
+    action = rng.integers(0, 2, 300)
+    table = {
+        "x": rng.normal(size=300),
+        "action": action,
+        "propensity": np.full(300, 0.5),
+        "cost": 2.0 - action,
+    }
+    said = {"reward": "cost", "context": "x", "repair": "never"}
+    cheaper = kwis.sensitivity(table, kwis.always(1), lower_is_better=True, **said).of()
+    assert cheaper.words.startswith("always 1 is estimated better than the logging policy on cost (1 against")
+    plainly = kwis.sensitivity(table, kwis.always(1), **said).of()
+    assert plainly.words.startswith("always 1 is estimated worse")
+    assert (plainly.flip, *plainly.lows) == (cheaper.flip, *cheaper.lows)
+    dearer = kwis.sensitivity(table, kwis.always(0), lower_is_better=["cost"], **said).of()
+    assert dearer.words.startswith("always 0 is estimated worse")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'contxt'"):
+        kwis.sensitivity(table, kwis.always(1), contxt="x")

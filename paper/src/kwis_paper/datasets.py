@@ -102,14 +102,20 @@ def verify(spec: DatasetSpec, table: Table) -> None:
 def _find(spec: DatasetSpec, data_home: str | None) -> tuple[str, Table]:
     if spec.openml_id is None:
         return "scikit-learn", sources.bundled_digits()
-    folder = os.environ.get(DATA_FOLDER)
+    folder, file = os.environ.get(DATA_FOLDER), f"{_file_stem(spec)}.parquet"
     if folder:
-        path = Path(folder) / f"{_file_stem(spec)}.parquet"
+        path = Path(folder) / file
         if not path.is_file():
             raise InputError(f"`{DATA_FOLDER}` must name a folder that holds {path.name}, got {folder}")
         sources.verify_checksum(path, spec.sha256)
         return "parquet", sources.read_parquet(path)
-    return "openml", sources.fetch_openml(spec.openml_id, data_home)
+    try:
+        return "openml", sources.fetch_openml(spec.openml_id, data_home)
+    except OSError as trouble:
+        raise InputError(
+            f"`{spec.name}` cannot be fetched from OpenML ({trouble}); name a folder that holds {file} by "
+            f"{DATA_FOLDER}, or use the dataset digits, which needs no network"
+        ) from None
 
 
 def _file_stem(spec: DatasetSpec) -> str:

@@ -103,7 +103,8 @@ Propensity = Annotated[
     _column(
         "--propensity",
         "The logger's probability of the action taken, or the prefix of one column per action or, with "
-        "--logger, per logger; or a number, 0.5, or one for each action, A=0.9,B=0.1. Default: propensity.",
+        "--logger, per logger; or a number, 0.5; or a number or column for each action or logger, "
+        "A=0.9,B=0.1 or old=p1,new=p2. Default: propensity.",
     ),
 ]
 PropensityFrom = Annotated[

@@ -179,7 +179,7 @@ class LogOptions:
         return [int(number) if number.is_integer() else number for number in numbers]
 
     def _propensity(self, names: Container[str]) -> PropensityColumns | None:
-        """A column or a prefix, a number, or a number for each action."""
+        """A column or a prefix, a number, or a number or column for each action or logger."""
         text = self.propensity
         if self.estimate_propensity and text is not None:
             raise InputError(f"`estimate-propensity` must go without `propensity`, got {text!r}")
@@ -188,13 +188,19 @@ class LogOptions:
         if text is None or text in names:
             return text
         pairs = [entry.rpartition("=") for entry in text.split(",")]
-        try:
-            if all(equals for _, equals, _ in pairs):
-                shares: dict[Label, float] = {action.strip(): float(share) for action, _, share in pairs}
-                return shares
-            return float(text)
-        except ValueError:
-            return text
+        if all(equals for _, equals, _ in pairs):
+            each: dict[Label, Any] = {
+                name.strip(): _number_or_column(text.strip()) for name, _, text in pairs
+            }
+            return each
+        return _number_or_column(text)
+
+
+def _number_or_column(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def takes_log(

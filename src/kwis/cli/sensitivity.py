@@ -12,6 +12,7 @@ from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors, print_answer
+from kwis.cli.wording import LowerIsBetter, Minimise, lowered
 from kwis.errors import InputError
 
 SCHEMA = "kwis-sensitivity/1"
@@ -36,6 +37,8 @@ def sensitivity(
     named: LogOptions,
     target: opt.Target,
     gamma: Gamma = None,
+    minimise: Minimise = False,
+    lower_is_better: LowerIsBetter = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
@@ -51,7 +54,8 @@ def sensitivity(
 
             read = named.read()
             targets = targets_of(target, read.table)
-            found = analysed(read, targets, repair=repair.value, rng=seed, **factors)
+            lower = lowered(minimise, lower_is_better, read.table)
+            found = analysed(read, targets, repair=repair.value, rng=seed, lower_is_better=lower, **factors)
         print_answer(_json(found) if json else repr(found))
 
 

@@ -63,7 +63,8 @@ def show_estimates(console: Console, evaluation: Evaluation, *, every: bool = Fa
         }
         digits = decimals(row.interval.width for row in rows if row.recommended)
         of_change = "of change, for all" if len(evaluation.targets) > 1 else "of change"
-        title = f"{reward}, by every estimator" if every else f"{reward}, what to use and what comes next"
+        what = "by every estimator" if every else "what to use and what comes next"
+        title = f"{evaluation.settings.presentation.label(reward)}, {what}"
         layout = _Layout.of(title, evaluation.settings.level, of_change, console)
         previous = None
         for row in rows:

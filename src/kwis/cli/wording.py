@@ -66,13 +66,18 @@ class Wording:
 
     def arguments(self, columns: Container[str]) -> dict[str, Any]:
         """The same as arguments of :func:`kwis.evaluate`."""
-        lower = listed(self.lower_is_better, columns)
         return {
             "unit": _by_reward(self.unit, "unit"),
             "per": self.per,
             "reward_label": _by_reward(self.reward_label, "reward-label"),
-            "lower_is_better": self.minimise if lower is None else lower,
+            "lower_is_better": lowered(self.minimise, self.lower_is_better, columns),
         }
+
+
+def lowered(minimise: bool, named: list[str] | None, columns: Container[str]) -> bool | list[str]:
+    """Rewards of which less is better, as the argument ``lower_is_better``."""
+    lower = listed(named, columns)
+    return minimise if lower is None else lower
 
 
 def _by_reward(texts: list[str] | None, option: str) -> str | dict[str, str] | None:

@@ -284,7 +284,7 @@ class LoggedBandit:
         lines = [
             f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
             f"  reward      {', '.join(rewards) or 'none'}",
-            f"  propensity  {'not logged' if self.propensity is None else known}",
+            f"  propensity  {'not logged: estimated from the context' if self.propensity is None else known}",
             (
                 f"  context     "
                 f"{', '.join(self.feature_names[:8])}{', ...' if len(self.feature_names) > 8 else ''}"

@@ -21,7 +21,7 @@ from kwis._text import visible
 from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import LogArguments
 from kwis.data.read.collect import opened
-from kwis.data.read.scan import Log
+from kwis.data.read.scan import Log, ScannedLog
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.run import evaluate
@@ -102,7 +102,7 @@ def plan(
     power
         Probability with which it is told.
     reward
-        One of the log's rewards; None: the first.
+        One of the log's rewards, or the column of a path or a data frame; None: the first.
     logging
         A policy, in any form that a target has, that a new log is to be written by; None: as now.
     options
@@ -121,6 +121,8 @@ def plan(
         raise InputError(f"`difference` must be a finite number, got {difference!r}")
     if not isinstance(log, LoggedBandit):
         said = {name: options.pop(name) for name in LogArguments.__annotations__ if name in options}
+        if reward is not None and not isinstance(log, ScannedLog):
+            said["reward"] = reward
         log = opened(log, cast("LogArguments", said), options.get("client"), options.get("progress"))
     found = evaluate(log, target, **options)
     if len(found.targets) > 1:

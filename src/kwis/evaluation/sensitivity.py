@@ -12,17 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.data.log import LoggedBandit
+from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
+from kwis.data.read.collect import opened
+from kwis.data.read.scan import Log
 from kwis.errors import InputError
 from kwis.evaluation.prepare import prepare
 from kwis.policy.target import Targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
+from kwis.result.presentation import rewards_to_lower
 from kwis.runtime.threads import engine
 from kwis.typing import REPAIR_MODES, Classifier, Floats, RepairMode, Seed
 
@@ -30,22 +34,25 @@ _ROUNDING = 1e-12
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log
 
 
+@takes_log_arguments
 def sensitivity(
-    log: LoggedBandit,
+    log: Log,
     target: Targets,
     *,
     gamma: Sequence[float] = (1, 1.1, 1.5, 2),
     propensity_model: Classifier | str | None = None,
     repair: RepairMode = "auto",
     rng: Seed = 0,
+    lower_is_better: bool | str | Sequence[str] = False,
+    **said: Unpack[LogArguments],
 ) -> SensitivityAnalysis:
     """Range of WIS if the odds of the propensities are wrong by up to a factor ``gamma``, for every target
     and reward.
 
     Parameters
     ----------
-    target
-        One target or several, as in :func:`kwis.evaluate`.
+    log, target, lower_is_better, said
+        As in :func:`kwis.evaluate`; one target or several.
     gamma
         Factors of at least 1; 1 says that propensities are right.
     propensity_model, repair, rng
@@ -57,6 +64,7 @@ def sensitivity(
     >>> print(repr(kwis.sensitivity(log, "p_new", gamma=[1, 2], repair="never")).split("; ")[0])
     p_new is estimated better than the logging policy on click (0.331 against 0.275)
     """
+    refuse_unknown(said, "sensitivity")
     check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma).ravel()
     if (
@@ -67,6 +75,11 @@ def sensitivity(
     ):
         raise InputError(f"`gamma` must be finite numbers of at least 1, got {gamma!r}")
     factors = factors.astype(np.float64)
+    if not isinstance(log, LoggedBandit):
+        log = opened(log, said)
+    else:
+        refuse_said(said)
+    lower = rewards_to_lower(lower_is_better, log.reward_names)
     with engine():
         ready = prepare(log, target, propensity_model=propensity_model, rng=rng).repaired(repair)
     assert ready.log.propensity is not None
@@ -75,15 +88,14 @@ def sensitivity(
     for policy in ready.targets:
         for j, reward in enumerate(ready.log.reward_names):
             box = Box.of(policy.logged, ready.log.propensity, ready.log.reward[:, j], mass)
-            found.append(
-                _sensitivity(
-                    box, factors, policy.name, reward, float(np.average(ready.log.reward[:, j], weights=mass))
-                )
-            )
+            baseline = float(np.average(ready.log.reward[:, j], weights=mass))
+            found.append(_sensitivity(box, factors, policy.name, reward, baseline, less=reward in lower))
     return SensitivityAnalysis(results=tuple(found))
 
 
-def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: float) -> Sensitivity:
+def _sensitivity(
+    box: Box, factors: Floats, target: str, reward: str, baseline: float, *, less: bool
+) -> Sensitivity:
     ranges = np.array([box.range(factor) for factor in factors])
     value = box.range(1.0)[0]
     flip = box.flip(value, baseline)
@@ -96,7 +108,9 @@ def _sensitivity(box: Box, factors: Floats, target: str, reward: str, baseline: 
         lows=read_only(ranges[:, 0]),
         highs=read_only(ranges[:, 1]),
         flip=flip,
-        words=_words(target, reward, value, baseline, None if box.equal(value, baseline) else flip),
+        words=_words(
+            target, reward, value, baseline, None if box.equal(value, baseline) else flip, less=less
+        ),
     )
 
 
@@ -169,10 +183,10 @@ class Box:
         return math.exp(high)
 
 
-def _words(target: str, reward: str, value: float, baseline: float, flip: float | None) -> str:
+def _words(target: str, reward: str, value: float, baseline: float, flip: float | None, *, less: bool) -> str:
     if flip is None:
         return f"{target} and the logging policy are estimated equal on {reward} ({value:.4g})"
-    side = "better" if value > baseline else "worse"
+    side = "better" if (value < baseline) == less else "worse"
     said = (
         f"{target} is estimated {side} than the logging policy on {reward} ({value:.4g} against "
         f"{baseline:.4g})"

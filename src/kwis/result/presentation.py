@@ -44,7 +44,7 @@ class Presentation:
             units=_by_reward(unit, "unit", rewards),
             labels=_by_reward(label, "reward_label", rewards),
             per=per,
-            lower_is_better=_lower(lower, rewards),
+            lower_is_better=rewards_to_lower(lower, rewards),
         )
 
     def label(self, reward: str) -> str:
@@ -74,7 +74,8 @@ def _by_reward(given: Any, name: str, rewards: Sequence[str]) -> dict[str, str]:
     return dict(given)
 
 
-def _lower(given: Any, rewards: Sequence[str]) -> tuple[str, ...]:
+def rewards_to_lower(given: Any, rewards: Sequence[str]) -> tuple[str, ...]:
+    """Rewards of which less is better, from the argument ``lower_is_better``."""
     if given is None or isinstance(given, bool):
         return tuple(rewards) if given else ()
     named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]

@@ -111,6 +111,10 @@ def _option(name: str, code: str) -> list[str]:
         return ["--minimise"]
     if name in ("unit", "reward_label") and isinstance(value, dict):
         return [word for reward, text in value.items() for word in (_OPTIONS[name], f"{reward}={text}")]
+    if name == "propensity" and isinstance(value, dict):
+        texts = [f"{key}={entry}" for key, entry in value.items() if isinstance(entry, str | float | int)]
+        if len(texts) == len(value) and all("," not in text and text.count("=") == 1 for text in texts):
+            return [_OPTIONS[name], ",".join(texts)]
     if name not in _OPTIONS or value is None or isinstance(value, bool | dict):
         raise _NoOptionError(f"there is no option for {name}={code}")
     entries = value if isinstance(value, list | tuple) else [value]
