@@ -316,7 +316,8 @@ def test_bad_settings_get_one_sentence(case: dict[str, Any]) -> None:
             bandit_feedback={"reward": case["reward"]}, ope_estimators=[obp.DirectMethod()]
         )
     with pytest.raises(
-        InputError, match=r"^`ope_estimators` must be at least one, with different names, got dm, dm$"
+        InputError,
+        match=r"^`ope_estimators` must be at least one, with different names, got dm, dm; `estimator_name=`",
     ):
         obp.OffPolicyEvaluation(bandit_feedback=case, ope_estimators=[obp.DirectMethod(), obp.DirectMethod()])
     with pytest.raises(

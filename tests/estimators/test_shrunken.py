@@ -206,3 +206,18 @@ def test_the_interval_of_a_shrunken_estimate_allows_for_the_bias_it_hides():
         held_by_chance.append(float(target @ mean) in alone)
     # It does not make up for all of it: the reference is itself uncertain, so the verdict says "with care".
     assert np.mean(held) >= np.mean(held_by_chance) + 0.25
+
+
+@pytest.mark.parametrize("rule", ["slope", "mse"])
+def test_the_log_sum_exponential_chooses_between_hardly_any_shrinkage_and_that_of_ordinary_terms(
+    rule: str,
+) -> None:
+    rng = np.random.default_rng(8)
+    weight, reward = np.exp(1.5 * rng.normal(size=400)), rng.random(400)
+    sample = kwis.WeightedSample(context=np.zeros((400, 1)), weight=weight, reward=reward)
+    terms = weight * reward
+    least, most = (
+        kwis.LogSumExp(parameter).estimate(sample).value
+        for parameter in (1e-3 / terms.max(), 1 / terms.mean())
+    )
+    assert most < kwis.LogSumExp(rule).estimate(sample).value < least < terms.mean()

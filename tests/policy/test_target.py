@@ -289,3 +289,27 @@ def test_a_target_can_be_taken_row_by_row(log: LoggedBandit) -> None:
     part = resolve_target(log, "p_new").take(rows)
     np.testing.assert_array_equal(part.logged, log["p_new"][rows])
     np.testing.assert_array_equal(part.distribution, whole(log)[rows])
+
+
+@pytest.mark.parametrize("form", ["", "P_"])
+def test_columns_named_after_the_actions_are_matched_by_name_whatever_their_order(form: str) -> None:
+    rng = np.random.default_rng(4)
+    actions = ["suite", "breakfast", "late", "spa"]
+    shares = rng.dirichlet(np.ones(4), size=60)
+    table = {"action": rng.choice(actions, 60), "reward": rng.random(60), "propensity": np.full(60, 0.25)}
+    names = [f"{form}{action}" for action in actions]
+    table |= {f"new_{action}": shares[:, j] for j, action in enumerate(names)}
+    log = read_log(table, propensity="propensity", context=[])
+    wanted = np.array([shares[i, actions.index(action)] for i, action in enumerate(table["action"])])
+    for order in (names, sorted(names), names[::-1]):
+        target = distribution([f"new_{name}" for name in order])
+        (found,) = resolve_targets(log, [target])
+        np.testing.assert_allclose(found.logged, wanted)
+        assert found.name == f"new_{form}".rstrip("_")
+
+
+def test_columns_that_are_not_named_after_the_actions_follow_the_order_of_the_actions() -> None:
+    table: dict[str, Any] = {"action": ["a", "b"] * 20, "reward": np.arange(40.0), "propensity": [0.5] * 40}
+    log = read_log(table | {"x": [0.2] * 40, "y": [0.8] * 40}, propensity="propensity", context=[])
+    (found,) = resolve_targets(log, [distribution(["x", "y"])])
+    np.testing.assert_allclose(found.logged, [0.2, 0.8] * 20)

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwis.cli.options import listed
 from kwis.errors import InputError
-from kwis.policy.target import Targets
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
+    from kwis.policy.target import Targets
 
 KINDS = ("chosen", "probability", "distribution", "always")
 _HEAD = 1_000  # rows on which targets are tried before anything heavy is imported

@@ -107,8 +107,8 @@ def proper_family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[
 def columns_by_action(
     table: Table, columns: ColumnsByAction, actions: Sequence[Label], role: str
 ) -> tuple[str, ...]:
-    """One column name per action, in the order of ``actions``, from a mapping, a list in that order, or a
-    prefix.
+    """One column name per action, in the order of ``actions``, from a mapping, a prefix, or a list: of names
+    that end in the actions in any order, or else in that order.
     """
     if isinstance(columns, str):
         found = table.blocks.get(columns) or family(table, columns, actions)
@@ -131,7 +131,19 @@ def columns_by_action(
             f"`{role}` must have one column per action ({order}), got {len(columns)} for {len(actions)} "
             f"actions"
         )
-    return tuple(columns)
+    return _named_after(columns, actions) or tuple(columns)
+
+
+def _named_after(columns: Sequence[str], actions: Sequence[Label]) -> tuple[str, ...]:
+    """Columns in the order of the actions, if their names are one prefix and an action each; else none."""
+    by_spelling = {column.casefold(): column for column in columns}
+    first = columns[0].casefold() if columns else ""
+    for action in actions:
+        prefix = first.removesuffix(str(action).casefold())
+        wanted = [prefix + str(one).casefold() for one in actions]
+        if prefix != first and set(wanted) == set(by_spelling) and len(by_spelling) == len(columns):
+            return tuple(by_spelling[name] for name in wanted)
+    return ()
 
 
 def _from_mapping(columns: Mapping[Label, str], actions: Sequence[Label], role: str) -> tuple[str, ...]:

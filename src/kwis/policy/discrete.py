@@ -86,8 +86,11 @@ def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
 
 
 def distribution(policy: Any, *, name: str | None = None) -> DistributionColumns:
-    """Say that columns hold the target's probability of each action: a prefix, a list or a mapping from
-    actions; or an array ``(n, K)``, or a function of the log that returns one.
+    """Say that columns hold the target's probability of each action: a prefix, a mapping from actions, or a
+    list; or an array ``(n, K)``, or a function of the log that returns one.
+
+    Columns of a list that are named after the actions may come in any order; others must follow that of
+    ``log.action_names``, as an array must.
 
     Examples
     --------

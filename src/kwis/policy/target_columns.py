@@ -148,6 +148,13 @@ def refuse_pieces_of_one(table: Table, targets: Sequence[Target], actions: Seque
 
 def from_columns(log: LoggedBandit, target: DistributionColumns, name: str | None) -> TargetPolicy:
     names = columns_by_action(log.table, target.columns, log.action_names, "target")
-    label = name or (target.columns if isinstance(target.columns, str) else names[0])
+    shared = target.columns if isinstance(target.columns, str) else _shared_prefix(names)
+    label = name or shared or names[0]
     source = f"one column per action, `{names[0]}` to `{names[-1]}`"
     return from_distribution(log, distribution_in(log.table, names, "target"), label, source, names)
+
+
+def _shared_prefix(names: Sequence[str]) -> str:
+    """What all names begin with, without the mark that ends it."""
+    alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
+    return names[0][: [*alike, False].index(False)].rstrip("_-. ")

@@ -53,8 +53,13 @@ class OffPolicyEvaluation:
         if not names or len(set(names)) < len(names):
             raise InputError(
                 f"`ope_estimators` must be at least one, with different names, got "
-                f"{', '.join(names) or 'none'}"
+                f"{', '.join(names) or 'none'}; `estimator_name=` gives one another name"
             )
+
+    @property
+    def ope_estimators_(self) -> dict[str, Any]:
+        """The estimators by name."""
+        return {estimator.estimator_name: estimator for estimator in self.ope_estimators}
 
     def estimate_policy_values(
         self,

@@ -23,22 +23,22 @@ class RegressionModel:
 
     Parameters
     ----------
+    base_model
+        A scikit-learn regressor, or a classifier for rewards of 0 and 1; None: ridge regression.
     n_actions, len_list
         Numbers of actions and of positions; each position gets a model of its own.
     action_context
         ``(K, m)`` description of the actions; None: a 0/1 column each.
-    base_model
-        A scikit-learn regressor, or a classifier for rewards of 0 and 1.
     fitting_method
         ``"normal"``; ``"iw"``: rows count by their importance weight; or ``"mrdr"``: rows count by
         ``pi (1 - p) / p^2``, which makes the doubly robust estimate vary least. The last two need ``pscore``
         and ``action_dist``.
     """
 
-    n_actions: int
+    base_model: Any = None
+    n_actions: int = 0
     len_list: int = 1
     action_context: Any = None
-    base_model: Any = None
     fitting_method: str = "normal"
     models_: list[Any] = field(default_factory=list, init=False, repr=False)
 
