@@ -218,4 +218,5 @@ def test_costs_are_minimised_and_called_by_their_label(run: Run, tmp_path: Path)
     assert "always 1 is estimated better than" in run("sensitivity", *asked).out
     said = run("evaluate", *asked, "-e", "wis", "--reward-label", "money spent").out
     assert "money spent, what to use" in said
+    assert "say --propensity-source randomiser" in said
     assert "\nspent" not in said

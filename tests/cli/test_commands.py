@@ -16,6 +16,7 @@ import typer
 
 import kwis
 from kwis.cli.gate import Gate, Of, Using
+from kwis.cli.terminal import as_options
 from tests.cli.example import Run, columns, write_csv, write_parquet
 
 QUICK = ("--context", "age,country", "--estimator", "wis,normalised-kernel-wis")
@@ -35,7 +36,7 @@ def answer() -> kwis.Evaluation:
 def test_evaluate_prints_the_answer_of_the_library(run: Run, log: Path, answer: kwis.Evaluation) -> None:
     ended = run("evaluate", log, *QUICK, "--target", "p_new")
     assert (ended.code, ended.err) == (0, "")
-    for line in repr(answer).splitlines():
+    for line in map(as_options, repr(answer).splitlines()):
         assert line in ended.out
     recommended = answer.recommended["p_new"].row
     assert re.search(rf"\* {recommended.estimator} +{recommended.estimate.value:.2f}", ended.out)

@@ -204,6 +204,7 @@ def test_the_command_compares_files(evaluation, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "400 rows before, 400 now, 400 rows in both" in out
     assert out.count("(the same)") == 6
+    assert repr(kwis.diff(evaluation, kwis.load(tmp_path / "this.kwis"))) in out
     (tmp_path / "bad.json").write_text("{}")
     assert main(["diff", str(tmp_path / "bad.json"), str(tmp_path / "this.kwis")]) == 2
     assert "must hold an evaluation" in capsys.readouterr().err

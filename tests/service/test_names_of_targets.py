@@ -78,6 +78,7 @@ def test_no_sentence_in_a_shell_speaks_python() -> None:
         ("name it with group='user id'", "name it with --group 'user id'"),
         ("that tells them apart with group=", "that tells them apart with --group"),
         ("name it with context=[...]", "name it with --context"),
+        ("decisions like these (kwis.plan)", "decisions like these (kwis plan)"),
         ("say propensity_source='randomiser' if", "say --propensity-source randomiser if"),
     ],
 )

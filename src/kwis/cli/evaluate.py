@@ -16,11 +16,11 @@ from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of, try_names
 from kwis.cli.terminal import clear_errors
 from kwis.cli.wording import Wording
-from kwis.typing import Client
 
 if TYPE_CHECKING:
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
+    from kwis.typing import Client
 
 EXAMPLES = (
     "kwis evaluate log.parquet --context age,country --target p_new --report report.html",

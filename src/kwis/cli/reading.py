@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from kwis.cli import options as opt
 from kwis.cli.options import listed
 from kwis.errors import InputError, KwisError
-from kwis.typing import Client
 
 _ROWS_AT_ONCE = 1_000_000
 _SMALL = 1 << 20  # bytes; no Parquet files that are smaller hold rows enough to be read in batches
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from kwis.data.read.arguments import Reading
     from kwis.data.read.scan import ScannedLog
     from kwis.data.read.source import PropensityColumns, Source
+    from kwis.typing import Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

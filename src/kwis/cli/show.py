@@ -41,7 +41,7 @@ def show_log(console: Console, log: LoggedBandit, source: str) -> None:
 
 def show_answer(console: Console, evaluation: Evaluation) -> None:
     """The answer in words, verdicts in colour."""
-    for line in answer_in_words(evaluation).splitlines():
+    for line in map(as_options, answer_in_words(evaluation).splitlines()):
         text = Text(line)
         for verdict, colour in _COLOURS.items():
             if line.endswith(f": {verdict}"):

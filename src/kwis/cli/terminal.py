@@ -199,6 +199,7 @@ _IN_A_SHELL = {
     "kwis.distribution([...])": "--target distribution:a,b,c",
     "read_log(actions=[...])": "--actions a,b,c",
     "scan_log(actions=[...])": "--actions a,b,c",
+    "(kwis.plan)": "(kwis plan)",
     "`source`": "LOG",
     "`client`": "`scheduler`",
     "`estimators`": "`estimator`",

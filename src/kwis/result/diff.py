@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwis._text import visible
 from kwis.errors import InputError
 from kwis.result.words import decimals, number, signed
+
+if TYPE_CHECKING:
+    from kwis.result.evaluation import Evaluation
 
 SKETCH = 512
 """How many numbers tell which rows a log has."""
@@ -103,8 +106,8 @@ class Difference:
         return visible("\n".join([*lines, *self.settings]))
 
 
-def diff(last: str | PathLike[str], this: str | PathLike[str]) -> Difference:
-    """Compare two evaluations, from files that ``evaluation.to_json`` or ``evaluation.save`` wrote.
+def diff(last: Evaluation | str | PathLike[str], this: Evaluation | str | PathLike[str]) -> Difference:
+    """Compare two evaluations, or files that ``evaluation.to_json`` or ``evaluation.save`` wrote of them.
 
     Examples
     --------
@@ -183,11 +186,13 @@ def _shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _read(path: str | PathLike[str]) -> Mapping[str, Any]:
+def _read(path: Evaluation | str | PathLike[str]) -> Mapping[str, Any]:
     from kwis.result.output import SCHEMA
 
     try:
-        if zipfile.is_zipfile(path):
+        if not isinstance(path, str | PathLike):
+            found = json.loads(path.to_json())
+        elif zipfile.is_zipfile(path):
             from kwis.result.keep import load
 
             found = json.loads(load(path).to_json())
