@@ -192,6 +192,9 @@ def test_a_change_is_judged_by_the_rows_that_are_not_shared():
     assert half.shared == 50
     assert half.moved[0].std_error == pytest.approx(0.1)  # sqrt(2 - 2 * 0.5) standard errors
     assert "more than chance (p = 0.012)" in repr(half)
+    assert "100 now, 50 rows in both" in repr(half)
+    large = difference_of(_stored(1.0, 0.1, 600, range(512)), _stored(1.0, 0.1, 600, range(512)))
+    assert "600 now, about 600 rows in both" in repr(large)
     same = difference_of(_stored(1.0, 0.1, 100, rows), _stored(1.25, 0.1, 100, rows, "with care"))
     assert "not chance but other settings" in repr(same)
     assert "verdict trust before, with care now" in repr(same)

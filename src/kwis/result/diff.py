@@ -97,8 +97,11 @@ class Difference:
 
     def __repr__(self) -> str:
         before, after = self.rows
+        about = "about " if max(self.rows) > SKETCH else ""
         same = (
-            "which rows they share is not known" if self.shared is None else f"{self.shared:,} rows in both"
+            "which rows they share is not known"
+            if self.shared is None
+            else f"{about}{self.shared:,} rows in both"
         )
         lines = [f"{before:,} rows before, {after:,} now, {same}", *(one.words for one in self.moved)]
         lines += [f"only before: {name}" for name in self.gone]
