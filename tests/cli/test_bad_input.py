@@ -115,7 +115,7 @@ def test_a_truncated_parquet_file(run: Run, table: dict[str, list[Any]], tmp_pat
     path.write_bytes(path.read_bytes()[:-100])
     ended = run("evaluate", path, *BASIC)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"error: LOG must hold files that can be read, and {str(path)!r} cannot: ")
+    assert ended.err.startswith(f"error: cannot read {str(path)!r}: No magic bytes found at end of file")
     assert ended.err.count("\n") == 1
 
 
