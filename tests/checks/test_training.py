@@ -121,6 +121,7 @@ def test_both_the_test_and_the_size_count(z, pull, level):
     assert bool(found.reasons) == (level != "trust")
 
 
+@pytest.mark.slow
 def test_an_answer_about_a_policy_trained_on_its_own_log_is_not_to_be_trusted():
     log, guilty, innocent = policies(World(n=800), 5, ("boosted",))
     answer = kwis.evaluate(

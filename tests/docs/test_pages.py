@@ -7,7 +7,7 @@ import pytest
 
 from tests.docs.blocks import blocks, every_page, pages, run
 
-SLOW = ("start.md",)
+SLOW = ("start.md", "estimators.md")
 """Pages whose blocks take more than a few seconds; README has a test of its own."""
 
 

@@ -104,6 +104,7 @@ def test_intervals_cover(estimator):
     assert 0.91 <= np.mean(held) <= 0.985
 
 
+@pytest.mark.slow
 def test_the_band_of_the_distribution_holds_everywhere_at_once():
     rng, held = np.random.default_rng(2), []
     everyone = np.sort(

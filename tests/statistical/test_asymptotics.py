@@ -25,6 +25,7 @@ def distance_to_normal(z):
     return max((np.arange(1, n + 1) / n - ordered).max(), (ordered - np.arange(n) / n).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [kwis.VIS(), kwis.TruncatedVIS(), kwis.WIS(), kwis.KernelWIS(0.5, normalised=True)],

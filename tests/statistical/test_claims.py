@@ -44,6 +44,7 @@ def false_claims(logs: int, names: list[str] | None, n: int = 2000) -> int:
     return found
 
 
+@pytest.mark.slow
 def test_over_ten_equal_policies_hardly_any_claim_is_printed():
     # By single intervals about six of sixteen logs have one.
     assert false_claims(16, ["wis"], n=500) <= 2
