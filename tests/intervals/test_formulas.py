@@ -282,3 +282,54 @@ def test_a_difference_has_a_reference_if_either_side_may_be_biased():
     assert Difference(plain, plain).bias_reference() is None
     assert Difference(local, plain).bias_reference() == Difference(plain, plain)
     assert Difference(plain, local).bias_reference() == Difference(plain, plain)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        kwis.Bootstrap(20),
+        kwis.InfluenceInterval(),
+        kwis.StudentInterval(),
+        kwis.EmpiricalBernstein((-50, 50)),
+        kwis.LogarithmicSmoothing((-9, 9)),
+        kwis.BettingSequence((-9, 9)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_the_level_is_095_and_the_seed_0_unless_told_otherwise(method):
+    sample = some_sample(30)
+    plain, said = method.interval(kwis.VIS(), sample), method.interval(kwis.VIS(), sample, 0.95, 0)
+    assert (plain.low, plain.value, plain.high) == (said.low, said.value, said.high)
+    assert (plain.level, method.interval(kwis.VIS(), sample, 0.8).level) == (0.95, 0.8)
+    apart, same = (
+        kwis.difference(
+            kwis.VIS(), sample, sample.with_weight(sample.weight[::-1]), kwis.Bootstrap(20), *given
+        )
+        for given in ((), (0.95, 0))
+    )
+    assert (apart.low, apart.high) == (same.low, same.high)
+
+
+def test_the_error_of_a_model_widens_the_normal_interval():
+    sample = some_sample(30)
+    estimate = kwis.WIS().estimate(sample)
+    found = kwis.InfluenceInterval(model_error=0.3).interval(kwis.WIS(), sample, 0.9)
+    reach = 1.6448536269514722 * np.hypot(estimate.std_error, 0.3)
+    assert (found.low, found.high) == pytest.approx((estimate.value - reach, estimate.value + reach))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_logarithmic_smoothing_is_where_its_capital_reaches_what_is_asked(level):
+    rng = np.random.default_rng(3)
+    sample = kwis.WeightedSample(
+        context=np.zeros((50, 1)), weight=rng.uniform(0, 2, 50), reward=rng.uniform(-1, 3, 50)
+    )
+    found = kwis.LogarithmicSmoothing((-1, 3)).interval(kwis.VIS(), sample, level)
+    sizes = [2.0**k for k in range(-14, 3)]
+    for terms, mean in (
+        (sample.weight * (sample.reward + 1) / 4, (found.low + 1) / 4),
+        (sample.weight * (3 - sample.reward) / 4, (3 - found.high) / 4),
+    ):
+        capital = np.mean([np.prod((1 + size * terms) / (1 + size * mean)) for size in sizes])
+        assert capital == pytest.approx(2 / (1 - level), rel=1e-9)
+    assert found.value == pytest.approx(np.mean(sample.weight * sample.reward))
