@@ -70,6 +70,10 @@ class TestDraws:
                 rows = [(start + step) % n for start in starts for step in range(block)][:n]
             assert column.tolist() == [list(rows).count(row) for row in range(n)]
 
+    def test_counts_take_32_megabytes_at_a_time_at_most(self):
+        parts = count_chunks(1 << 16, None, 65, np.random.default_rng(0))
+        assert [part.shape[1] for part in parts] == [32, 33]  # 64 would just do
+
     def test_counts_are_those_of_sampling_with_replacement(self):
         counts = counts_of(some_sample(8), 40_000)
         # Binomial(8, 1/8): mean 1, variance 7/8; five Monte-Carlo standard errors.
