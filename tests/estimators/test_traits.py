@@ -1,5 +1,7 @@
 """What estimators say of themselves, and what they are unless told otherwise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,16 @@ def test_a_difference_has_influence_and_leverage_where_both_sides_have_them():
             apart = difference_of(*pair, "apart")
             assert (apart.influence is None) == (bare.influence is None)
             assert (apart.leverage is None) == (bare.leverage is None)
+
+
+def test_sentences_tell_forms_apart():
+    assert kwis.DoublyRobust().sentence.startswith("predicted rewards, corrected by")
+    assert kwis.DoublyRobust(kwis.WIS()).sentence == "doubly robust, its errors weighted as in wis"
+    for estimator in (kwis.KernelWIS(1.0, normalised=True), kwis.StateWIS(normalised=True)):
+        assert "divided by the mean of its weights" in estimator.sentence
+        assert "divided by their mean over" in replace(estimator, normalised=False).sentence
+    assert CLIPPED.sentence == (
+        "vis with shrunken weights: weights above the parameter are cut to it, chosen by SLOPE"
+    )
+    assert NORMALISED_CLIPPED.sentence.startswith("wis with shrunken weights")
+    assert kwis.ShrunkenIS("clipping", 2.0).sentence.endswith("cut to it")

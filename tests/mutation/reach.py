@@ -29,11 +29,11 @@ class Reach:
     def tests(self, file: str, lines: Iterable[int], budget: float) -> list[str]:
         """Tests that run any of the lines, quickest first, as many as fit into ``budget`` seconds.
 
-        Lines that run once, at import, and compiled code are seen in no test: then all tests of the file.
+        Lines that run once, at import, and compiled code are seen in no test: then all tests, as what they
+        define (a flag of a class, a constant) is read in others' lines.
         """
         known = self.lines.get(file, {})
-        reached = {test for line in lines for test in known.get(line, ())}
-        reached = reached or {test for tests in known.values() for test in tests}
+        reached = {test for line in lines for test in known.get(line, ())} or set(self.seconds)
         chosen, total = [], 0.0
         for test in sorted(reached & self.seconds.keys(), key=lambda name: (self.seconds[name], name)):
             total += self.seconds[test]
