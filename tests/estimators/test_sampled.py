@@ -139,6 +139,26 @@ def test_sums_of_several_weightings_are_those_of_the_slow_twin(monkeypatch, stre
         assert sums[0, place] / sums[1, place] == pytest.approx(normalised, rel=1e-12)
 
 
+def test_half_as_many_rows_are_checked_as_are_neighbours_and_two_at_least():
+    sample = sample_of(40, 2)
+    assert [drawn(sample, [sample.weight], size)[0].rows.size for size in (1, 4, 10)] == [2, 2, 5]
+    assert not drawn(sample, [sample.weight], 39)[0].whole
+
+
+def test_the_error_of_rounding_is_doubled_and_rests_on_five_hundred_rows():
+    sample = sample_of(600, 2)
+    points = points_of(sample.context, 0.8, kwis.RBF, ())
+    found = SampledWeights.of(points, [sample.weight], np.ones(600), np.ones(600), size=600, seed=3)
+    assert found.whole
+    parts = found.parts(sample.reward[:, None])
+    assert (parts.neighbours, parts.checked, parts.noise) == (600, 500, None)
+    spread = (
+        2 * np.sqrt(1 - found.chance) / found.chance * np.abs(found.gap[:, 0]) * sample.reward[found.rows]
+    )
+    np.testing.assert_allclose(np.abs(parts.drawn[found.rows, 0]), spread)
+    assert sorted(set(found.signs.tolist())) == [-1.0, 1.0]
+
+
 def test_rows_that_matter_most_are_checked():
     sample = sample_of(60, 2)
     for scale, sure in ((1e4, True), (1e-9, False)):
@@ -408,3 +428,6 @@ def test_single_precision_is_for_weights_of_similar_size_whatever_their_unit(sca
     for spread, kind in ((0.5, np.float32), (2.0, np.float64)):
         weight = np.array([[scale], [scale * sampled._SINGLE_SPAN * spread]])
         assert sampled._precision(points, weight) is kind
+    far = points_of(np.array([[0.0], [1e9]]), 1.0, kwis.RBF, ())  # single precision would lose neighbours
+    assert sampled._precision(far, np.full((2, 1), scale)) is np.float64
+    assert sampled._precision(points, np.zeros((2, 1))) is np.float64

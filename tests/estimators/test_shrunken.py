@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators import tuning
 from kwis.estimators.registry import all_estimators, further_by_name, further_estimators
 from kwis.estimators.resampling import resamples, resamples_by_taking
 from kwis.estimators.shrinkage import SHRINKAGES
@@ -29,7 +30,7 @@ def parameter_at(rule, threshold, largest):
     return {
         "clipping": threshold,
         "switch": threshold,
-        "shrinkage": threshold**2,
+        "shrinkage": threshold * threshold,
         "sub-gaussian": 1 / threshold,
         "power-mean": 1 - np.log(threshold) / np.log(largest),
         "implicit-exploration": 1 / threshold,
@@ -37,8 +38,8 @@ def parameter_at(rule, threshold, largest):
     }[rule]
 
 
-def tuned_by_hand(rule, how, weight, reward, normalised):
-    """The choice, from one estimate after the other."""
+def tuned_by_hand(rule, how, weight, reward, normalised, unit=1.0):
+    """The choice, from one estimate after the other; ``unit`` keeps the squares of huge weights in range."""
     weight, reward = weight.tolist(), reward.tolist()
     largest, n = max(weight), len(weight)
     lists = [weight]
@@ -57,7 +58,8 @@ def tuned_by_hand(rule, how, weight, reward, normalised):
             ]
         )
 
-    return values[chosen(how, values, terms, [1.0] * n)]
+    small = [value / unit for value in values], [[x / unit for x in parts] for parts in terms]
+    return values[chosen(how, *small, [1.0] * n)]
 
 
 def chosen(how, values, terms, mass):
@@ -140,6 +142,8 @@ def test_heavy_weights_are_met_by_shrinkage():
         (("switch", "lepski"), "`parameter` must be"),
         (("switch", -1.0), "`parameter` must be"),
         (("sub-gaussian", 2.0), "`parameter` must be at most 1 for sub-gaussian, got 2"),
+        (("sub-gaussian", 1.2), "`parameter` must be at most 1 for sub-gaussian"),
+        (("power-mean", 1.2), "`parameter` must be at most 1 for power-mean"),
     ],
 )
 def test_settings_are_checked(arguments, message):
@@ -298,8 +302,10 @@ SUPPORTS = [(0.0, 6.0), (0.1, 6.0), (0.1, np.inf), "sample"]
 
 
 def bounded_sample(factor, mass):
+    """Weights of 0.15 to 5.5; with a factor of None they all are near 1."""
     rng = np.random.default_rng(5)
-    weight = np.clip(factor * rng.lognormal(0, 0.7, 23), 0.15, 5.5)
+    spread = 0.7 if factor else 0.05
+    weight = np.clip((factor or 1.0) * rng.lognormal(0, spread, 23), 0.15, 5.5)
     return kwis.WeightedSample(
         context=np.zeros((23, 1)),
         weight=weight,
@@ -309,7 +315,7 @@ def bounded_sample(factor, mass):
 
 
 @pytest.mark.parametrize("support", SUPPORTS, ids=str)
-@pytest.mark.parametrize("factor", [0.4, 0.8, 1.0, 2.5])
+@pytest.mark.parametrize("factor", [0.4, 0.8, 1.0, 2.5, None])
 @pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
 def test_empirical_likelihood_with_any_support_is_the_twin(support, factor, mass):
     sample = bounded_sample(factor, mass)
@@ -338,7 +344,9 @@ def test_empirical_likelihood_works_out_its_tilt_on_every_resample(support):
     np.testing.assert_allclose(fast.influence, slow.influence, atol=1e-9)
 
 
-@pytest.mark.parametrize("weight", [[1.5, 2.0, 4.0], [0.2, 0.5, 0.9], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize(
+    "weight", [[1.5, 2.0, 4.0], [0.2, 0.5, 0.9], [1.0, 1.0, 1.0], [0.2, 0.5, 1.0], [1.0, 2.0, 4.0]]
+)
 def test_weights_all_on_one_side_of_1_cannot_average_to_it(weight):
     sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=weight, reward=[1.0, 5.0, -2.0])
     found = kwis.EmpiricalLikelihood("sample").estimate(sample)
@@ -356,3 +364,62 @@ def test_supports_have_1_between_their_ends():
         with pytest.raises(kwis.InputError, match=rf"got {sample.weight[row]} outside .* at row {row}$"):
             kwis.EmpiricalLikelihood(support).estimate(sample)
     assert kwis.EmpiricalLikelihood((0.2, 3.0)).estimate(sample).value == 1.0
+
+
+def test_a_row_of_weight_0_that_is_not_drawn_has_no_say():
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[0.0, 3.0, 2.0], reward=[9.0, 1.0, 4.0])
+    found = kwis.EmpiricalLikelihood().resampled(sample, np.array([[0.0], [2.0], [1.0]]), influence=True)
+    assert found.values == pytest.approx([2.0])  # all weights above 1: as far as it goes, each row counts 1
+    assert found.influence[:, 0] == pytest.approx([0.0, -1.0, 2.0])
+
+
+@every_shrinkage
+@both_forms
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_the_choice_does_not_depend_on_the_unit_of_the_rewards(rule, how, normalised):
+    sample, unit = heavy_sample(30), 2.0**600
+    huge = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=unit * sample.reward, mass=sample.mass
+    )
+    estimator = kwis.ShrunkenIS(rule, how, normalised=normalised)
+    assert estimator.estimate(huge).value == pytest.approx(unit * estimator.estimate(sample).value, rel=1e-12)
+
+
+@both_forms
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_huge_weights_are_clipped_by_the_choice_by_hand(how, normalised):
+    unit = 2.0**600
+    for seed in range(4):
+        sample = heavy_sample(30, seed)
+        weight = unit * np.clip(sample.weight, 1e-3, None) ** 3
+        weight[:5] = 0.5
+        huge = kwis.WeightedSample(context=sample.context, weight=weight, reward=sample.reward)
+        expected = tuned_by_hand(
+            "clipping", how, weight, sample.reward, normalised, 1.0 if normalised else unit
+        )
+        found = kwis.ShrunkenIS("clipping", how, normalised=normalised).estimate(huge).value
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_a_threshold_that_leaves_no_weight_is_not_chosen(how):
+    reward = np.array([1.0, 2.0, 6.0])
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=np.full(3, 5.0), reward=reward)
+    assert kwis.ShrunkenIS("switch", how, normalised=True).estimate(sample).value == pytest.approx(3.0)
+
+
+def test_slope_goes_on_while_all_intervals_share_a_point():
+    def chosen_of(values, errors):
+        columns = np.array(values, dtype=float)[:, None], np.array(errors, dtype=float)[:, None]
+        return tuning.choose("slope", *columns, np.zeros((len(values), 1))).tolist()
+
+    assert chosen_of([1, 1, 1], [0, 0, 0]) == [2]
+    assert chosen_of([1, 2, 3], [0.5, 0.5, 0.5]) == [1]  # the first two share the point 1.5
+    assert chosen_of([1, 2.1, 1], [0.5, 0.5, 0.5]) == [0]  # what comes after a gap does not count
+    assert chosen_of([math.nan, 1], [0, 0]) == [0]
+
+
+def test_mse_takes_the_bias_beyond_chance_into_account():
+    values, errors = np.array([[1.0], [1.5], [3.0]]), np.array([[1.0], [0.7], [0.1]])
+    for apart, best in (([0.0, 0.5, 2.0], 2), ([0.0, 0.5, 0.1], 1), ([0.0, 0.1, 0.1], 1)):
+        assert tuning.choose("mse", values, errors, np.array(apart)[:, None]).tolist() == [best]

@@ -241,3 +241,10 @@ def test_the_lowest_quantile_is_the_smallest_reward_of_a_row_with_a_weight():
 def test_a_quantile_is_the_median_unless_it_says_so():
     sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=np.ones(4), reward=[1.0, 2.0, 3.0, 4.0])
     assert kwis.Quantile().estimate(sample).value == 2.0
+
+
+@every_statistic
+def test_one_row_has_a_statistic_but_no_standard_error(estimator):
+    found = estimator.estimate(kwis.WeightedSample(context=[[0.0]], weight=[2.0], reward=[3.0]))
+    assert found.value == 3.0
+    assert np.isnan(found.std_error)

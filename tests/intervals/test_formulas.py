@@ -1,10 +1,15 @@
 """Influence-function and empirical Bernstein intervals, differences, and what intervals refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kwis
 from kwis.estimators import Difference
+from kwis.estimators.joint import Contrast, model_error
+from kwis.intervals import method as methods
+from kwis.intervals.names import interval_method
 from tests.estimators.catalogue import ESTIMATORS, label, some_sample
 from tests.reference import intervals as twin
 
@@ -333,3 +338,54 @@ def test_logarithmic_smoothing_is_where_its_capital_reaches_what_is_asked(level)
         capital = np.mean([np.prod((1 + size * terms) / (1 + size * mean)) for size in sizes])
         assert capital == pytest.approx(2 / (1 - level), rel=1e-9)
     assert found.value == pytest.approx(np.mean(sample.weight * sample.reward))
+
+
+class Bare:
+    """An interval method that has nothing but ``interval``."""
+
+    def interval(self, estimator, sample, level=0.95, rng=0):
+        return kwis.Interval(low=0.0, high=level, level=level, value=0.5, method=f"bare {rng}")
+
+
+def test_what_is_assumed_of_a_method_that_says_nothing():
+    bare, sample = Bare(), some_sample()
+    assert not methods.adds_model_error(bare)
+    assert not methods.has_p_values(bare)
+    assert not methods.draws_blocks(bare)
+    assert methods.common_resamples(bare) == 0
+    assert methods.description(bare) == "Bare"
+    found = methods.of(bare, Contrast.of(kwis.WIS(), sample), 0.8, 3)
+    assert (found.level, found.method) == (0.8, "bare 3")
+
+
+def test_what_methods_say_of_themselves():
+    assert methods.adds_model_error(kwis.StudentInterval())
+    assert methods.adds_model_error(kwis.InfluenceInterval())
+    assert not methods.adds_model_error(kwis.Bootstrap())
+    assert methods.has_p_values(kwis.StudentInterval())
+    assert methods.draws_blocks(kwis.Bootstrap(block=3))
+    assert not methods.draws_blocks(kwis.Bootstrap())
+
+
+def test_methods_are_known_by_name():
+    assert interval_method("Student") == interval_method("t") == kwis.StudentInterval()
+    assert interval_method("logarithmic_smoothing") == interval_method("ls") == kwis.LogarithmicSmoothing()
+    assert interval_method(None) is None
+    ready = kwis.Bootstrap(7)
+    assert interval_method(ready) is ready
+    for wrong in ("best", kwis.Bootstrap, 3):
+        assert refused(lambda wrong=wrong: interval_method(wrong)).startswith("`interval` must be ")
+
+
+def test_an_influence_interval_of_a_contrast_has_the_error_of_its_model():
+    sample = some_sample(30)
+    plain = Contrast.of(kwis.WIS(), sample)
+    refits = np.array([0.1, 0.2, 0.6])
+    found = kwis.InfluenceInterval().of(replace(plain, refitted=refits), 0.9)
+    error = np.hypot(plain.estimate.std_error, model_error(refits[:, None])[0])
+    assert found.width / 2 == pytest.approx(1.6448536269514722 * error)
+    bare = replace(plain, estimate=replace(plain.estimate, influence=None))
+    assert refused(lambda: kwis.InfluenceInterval().of(bare, 0.9)).startswith(
+        "`estimator` must give influence"
+    )
+    assert refused(lambda: kwis.StudentInterval().of(bare, 0.9)).startswith("`estimator` must give influence")

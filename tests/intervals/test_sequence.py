@@ -143,7 +143,7 @@ class TestSequence:
 
     def test_what_does_not_fit_is_refused(self):
         start = kwis.BettingSequence(largest_weight=2.0).start()
-        with pytest.raises(kwis.InputError, match="`largest_weight` must hold for every `weight`"):
+        with pytest.raises(kwis.InputError, match=r"must hold for every `weight`, got 3.0 above 2 at row 1$"):
             start.add([1.0, 3.0], [0.0, 1.0])
         with pytest.raises(kwis.InputError, match="must be the same in both"):
             _ = start + kwis.BettingSequence().start()
@@ -224,6 +224,17 @@ class TestEfronStein:
         expected = twin.efron_stein_proxy(weight.tolist(), fresh.tolist())
         assert variance_proxy(weight, fresh) == pytest.approx(expected, rel=1e-12)
 
+    def test_rows_without_any_weight_add_nothing_to_the_proxy(self):
+        nothing, one = np.zeros(2), np.array([0.0, 1.0])
+        assert variance_proxy(nothing, nothing) == 0.0
+        assert variance_proxy(one, one) == pytest.approx(twin.efron_stein_proxy([0.0, 1.0], [0.0, 1.0]))
+
+    def test_actions_that_are_never_logged_need_no_weight(self):
+        sure = [[1.0, 0.0]] * 200
+        found = kwis.efron_stein_bound(sure, sure, [0] * 200, [1.0] * 200, draws=2)
+        assert (found.value, found.high) == (1.0, 1.0)
+        assert 0.3 < found.low < 1.0
+
     def test_the_bound_is_that_of_the_twin(self):
         rng, n = np.random.default_rng(3), 200
         logging = rng.dirichlet([4.0, 4.0, 4.0], n)
@@ -287,7 +298,8 @@ class TestEfronStein:
             ({"action": [0, 1]}, "`action` must be 3 whole numbers from 0 to 1"),
             ({"action": [0, -1, 1]}, "`action` must be 3 whole numbers"),
             ({"action": [0.0, 1.0, 1.0]}, "got float64 of shape"),
-            ({"reward": [0, 2, 0]}, "`bounds` must hold for every `reward`"),
+            ({"reward": [0, 1.2, 0]}, "`bounds` must hold for every `reward`"),
+            ({"reward": [0, -0.2, 0]}, "`bounds` must hold for every `reward`"),
             ({"logging": [[0.5, 0.5], [0.0, 1.0], [0.5, 0.5]], "action": [0, 0, 0]}, "got 0.0 at row 1"),
         ],
     )

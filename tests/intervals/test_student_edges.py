@@ -69,6 +69,13 @@ def test_a_far_bias_alone_is_the_reach_at_a_level_of_half_and_less(level):
     assert twin.folded_normal_chance(high, 25.0) >= level - 1e-9
 
 
+@pytest.mark.parametrize("level", [0.6, 0.7, 0.9])
+def test_a_far_bias_leaves_one_tail_to_doubt(level):
+    low, high = ends(0.0, 1.0, 1e12, level, bias=np.array([25.0]))
+    assert high == pytest.approx(25.0 + stats.norm.ppf(level), rel=1e-6)
+    assert low == pytest.approx(-high)
+
+
 def test_the_error_of_rows_without_any_influence_is_none():
     assert ends(0.4, 0.0, 7.0) == (0.4, 0.4)
     assert math.isclose(ends(0.4, 0.0, 7.0, bounds=(0.0, 1.0))[0], 0.4 * 0.025 ** (1 / 8))
