@@ -253,7 +253,7 @@ def test_the_strength_of_a_log_sum_exponential_is_the_choice_by_hand(how, mass, 
     places = set()
     for seed, n in enumerate((13, 40, 150, 600) * 2):
         sample = some_sample(n, seed, mass=mass, heavy=0.2 + 0.2 * seed)
-        reward = sample.reward if losses else np.abs(sample.reward)
+        reward = (sample.reward if losses else np.abs(sample.reward)) * (0.01 if seed % 2 else 1.0)
         sample = kwis.WeightedSample(
             context=sample.context, weight=sample.weight, reward=reward, mass=sample.mass
         )

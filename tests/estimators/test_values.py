@@ -163,7 +163,7 @@ def test_an_estimate_is_a_number_and_says_what_it_is():
 @pytest.mark.parametrize("hashed", [3, 4], ids=["sorted", "hashed"])
 def test_states_are_compared_by_value_over_all_columns(hashed, monkeypatch):
     monkeypatch.setattr("kwis.estimators.state_wis._HASHED_ROWS", hashed)
-    context = [[0.0, 1.0], [-0.0, 1.0], [0.0, 1.0 + 1e-15], [0.0, 1.0]]
+    context = [[0.0, 1.0], [-0.0, 1.0], [0.0, math.nextafter(1.0, 2.0)], [0.0, 1.0]]
     sample = kwis.WeightedSample(context=context, weight=[1, 2, 5, 3], reward=[1, 1, 1, 0])
     assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 2 + 1) / 4)
 

@@ -58,7 +58,7 @@ class TestDraws:
         monkeypatch.setattr("kwis.intervals.draws._BATCH_CELLS", cells)
         np.testing.assert_array_equal(counts_of(some_sample(40), 25), whole)
 
-    @pytest.mark.parametrize(("n", "block"), [(10, 3), (12, 4), (7, 6), (5, 1)])
+    @pytest.mark.parametrize(("n", "block"), [(10, 3), (12, 4), (7, 6), (9, 2), (5, 1)])
     def test_blocks_are_runs_that_go_round_and_the_last_is_cut_short(self, n, block):
         (counts,) = count_chunks(n, None, 30, np.random.default_rng(3), block)
         rng = np.random.default_rng(3)

@@ -174,9 +174,10 @@ def test_a_value_is_refuted_once_its_bets_have_won_enough():
 
 class TestClopperPearson:
     @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-    def test_it_is_the_quantile_of_a_beta_distribution(self, level):
+    @pytest.mark.parametrize("scale", [1.0, 0.1])  # the latter with less than one success
+    def test_it_is_the_quantile_of_a_beta_distribution(self, level, scale):
         rng = np.random.default_rng(4)
-        weight, reward = rng.uniform(0, 3, 17), rng.random(17)
+        weight, reward = rng.uniform(0, 3, 17), scale * rng.random(17)
         found = kwis.ClopperPearson(3.0).interval(kwis.VIS(), sample_of(weight, reward), level)
         successes, tail = float(weight @ reward) / 3, (1 - level) / 2
         low = stats.beta.ppf(tail, successes, 17 - successes + 1)

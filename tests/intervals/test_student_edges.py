@@ -130,6 +130,14 @@ def test_a_row_that_carries_everything_has_an_error_unless_it_moves_by_rounding_
     little = leave_one_out_error(influence, np.array([[0.5], [0.5]]), rounding=1e-14)
     assert little == pytest.approx([3e-15 / 0.5 / 2 / math.sqrt(2)])
     assert leave_one_out_error(np.zeros((2, 1)), leverage).tolist() == [0.0]
+    assert leave_one_out_error(np.array([[0.5], [0.0]]), leverage)[0] > 1e10
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e250])
+def test_errors_of_any_size_are_in_range(scale):
+    influence, leverage = np.array([[1.0], [-3.0], [2.0]]), np.full((3, 1), 1 / 3)
+    usual, other = (leave_one_out_error(one * influence, leverage)[0] for one in (1.0, scale))
+    assert other == pytest.approx(scale * usual, rel=1e-12)
 
 
 def test_one_heavy_row_is_no_reason_for_doubt_where_all_rewards_agree():
