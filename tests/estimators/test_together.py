@@ -93,13 +93,18 @@ def test_a_family_shares_kernel_and_bandwidth_but_not_the_form():
 
 
 def test_a_resample_of_a_family_without_any_weight_has_no_value():
-    weight, reward = np.array([0.0, 0.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0, 5.0])
-    sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=weight, reward=reward)
+    weight = np.array([0.0, 0.0, 2.0, 1.0])
+    sample, level = (  # the mean of the latter is 0 on the first resample, which is a value
+        kwis.WeightedSample(context=np.zeros((4, 1)), weight=weight, reward=reward)
+        for reward in ([1.0, 2.0, 3.0, 5.0], [0.0, 0.0, 1.0, -2.0])
+    )
     counts = np.array([[1, 2, 0], [1, 2, 1], [1, 0, 2], [1, 0, 1]], dtype=float)
-    jobs = [Job(kwis.StateWIS(normalised), sample) for normalised in (False, True)]
-    for values in resamples_together(jobs, counts):
+    jobs = [Job(kwis.StateWIS(normalised), one) for normalised in (False, True) for one in (sample, level)]
+    for values, expected in zip(
+        resamples_together(jobs, counts), [[11 / 3, 17 / 5], [0.0, 0.4]] * 2, strict=True
+    ):
         assert np.isnan(values[1])
-        assert values[[0, 2]] == pytest.approx([11 / 3, 17 / 5])
+        assert values[[0, 2]] == pytest.approx(expected)
 
 
 def test_rewards_that_vary_are_what_makes_a_weight_matter():

@@ -110,7 +110,7 @@ class SequenceState:
         high: float,
         largest: float | None,
         *,
-        difference: bool = False,
+        difference: bool,
     ) -> SequenceState:
         """The state after some rows alone."""
         share, rest = ((part / (high - low)) for part in (reward - low, high - reward))
