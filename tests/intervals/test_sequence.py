@@ -9,7 +9,7 @@ from scipy import stats
 import kwis
 from kwis.intervals import wealth
 from kwis.intervals.draws import count_chunks
-from kwis.intervals.efron_stein import _weights, variance_proxy
+from kwis.intervals.efron_stein import _simulated, _weights, variance_proxy
 from kwis.intervals.wealth import SCALES, Wealth, falling_scales, log_capital, refuted_below
 from tests.reference import intervals as twin
 
@@ -268,6 +268,12 @@ class TestEfronStein:
     def test_a_log_that_the_target_never_follows_tells_nothing(self):
         found = kwis.efron_stein_bound([[1.0, 0.0]] * 4, [[0.5, 0.5]] * 4, [1, 1, 1, 1], [1, 1, 1, 1])
         assert (found.low, found.high) == (0.0, 1.0)
+
+    def test_weights_that_are_too_large_do_not_raise_the_bound(self):
+        ratio, cumulative = np.full((5, 2), 2.0), np.tile([0.5, 1.0], (5, 1))
+        *proxies, shrink = _simulated(np.full(5, 2.0), ratio, cumulative, 2, np.random.default_rng(0))
+        assert shrink == 1.0
+        assert proxies == pytest.approx([5 * 0.4**2] * 2)  # each row has a fifth, before and after
 
     def test_actions_are_drawn_from_the_logging_policy(self):
         ratio = np.array([[10.0, 20.0, 30.0], [1.0, 2.0, 3.0]])
