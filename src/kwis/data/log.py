@@ -57,9 +57,9 @@ class LoggedBandit:
         The context ready for distances, with the story of each column: see :mod:`kwis.data.encode`.
     row_weight
         How many interactions each row stands for; None if each is one.
-    group, logger
-        ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels
-        the latter.
+    group, logger, logger_names
+        ``(n,)`` codes of the user or session, and of the logging policy, if given, with the labels of the
+        latter.
     logger_propensity
         ``(n, L)`` probability with which each of the loggers would have taken the logged action, where it is
         known for all of them; see :mod:`kwis.policy.loggers`.
@@ -92,6 +92,12 @@ class LoggedBandit:
         Paths and numbers of rows of the files that the log was read from, where it is known.
     call
         The call that read it, None where it was changed since.
+
+    See Also
+    --------
+    kwis.read_log : makes it.
+    kwis.evaluate : evaluates policies on it.
+    kwis.WeightedSample : rows with the weights of one policy, all that an estimator sees.
 
     Examples
     --------

@@ -37,8 +37,12 @@ class Plan:
 
     Attributes
     ----------
+    target, reward
+        What is compared with the logging policy, and by which reward.
     difference
         The difference to be told, in the unit of the reward per decision.
+    power, level
+        Probability of telling it, and level of the interval that tells it by leaving 0 out.
     rows
         Decisions needed, those logged already included; infinite for a difference of 0.
     logged
@@ -47,6 +51,10 @@ class Plan:
         The smallest difference that the log at hand tells with probability ``power``.
     logging
         Name of the policy that a new log is to be written by; None: as now.
+
+    See Also
+    --------
+    kwis.plan : makes it.
 
     Examples
     --------
@@ -107,6 +115,17 @@ def plan(
         A policy, in any form that a target has, that a new log is to be written by; None: as now.
     options
         Further arguments of :func:`kwis.evaluate`.
+
+    Returns
+    -------
+    Plan
+        The number of decisions needed, and the smallest difference that this log can tell. It prints as a
+        sentence.
+
+    See Also
+    --------
+    kwis.evaluate : estimates the difference.
+    kwis.watch : looks at a log again and again while it grows.
 
     Examples
     --------

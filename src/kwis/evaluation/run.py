@@ -67,6 +67,8 @@ def evaluate(
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
         to; or the name of one, such as ``"bootstrap"``.
+    level
+        Confidence level of the intervals.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -99,6 +101,19 @@ def evaluate(
     progress
         Called as ``progress(done, total, what)`` at every step.
     {log arguments}
+
+    Returns
+    -------
+    Evaluation
+        Value, interval and verdict of every target, and how they compare. ``print`` gives the answer in
+        words, ``to_html(path)`` writes the report and ``to_frame()`` returns a table.
+
+    See Also
+    --------
+    kwis.read_log : reads a log once for several evaluations.
+    kwis.plan : how many decisions the answer needs.
+    kwis.sensitivity : what wrong propensities would do to it.
+    kwis.watch : evaluates a log that grows.
 
     Examples
     --------

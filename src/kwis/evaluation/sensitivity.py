@@ -51,12 +51,24 @@ def sensitivity(
 
     Parameters
     ----------
-    log, target, lower_is_better, said
+    log, target, lower_is_better
         As in :func:`kwis.evaluate`; one target or several.
     gamma
         Factors of at least 1; 1 says that propensities are right.
     propensity_model, repair, rng
         Which propensities are put in doubt: those that :func:`kwis.evaluate` uses with the same arguments.
+    {log arguments}
+
+    Returns
+    -------
+    SensitivityAnalysis
+        ``of(target, reward)`` has the range for every ``gamma``, and in ``flip`` the smallest factor at which
+        the range reaches the logging policy's value. It prints as sentences.
+
+    See Also
+    --------
+    kwis.evaluate : states that factor for its recommendation.
+    kwis.propensity_report : tests the propensities.
 
     Examples
     --------
