@@ -50,6 +50,8 @@ class LoggedBandit:
         ``(n, K)`` the logger's whole distribution, where it is known.
     propensity_origin
         ``"logged"``, or what replaced them, such as ``"estimated"``.
+    propensity_place
+        Where they were read, in words.
     propensity_source
         ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them;
         None: nobody said.
@@ -117,6 +119,7 @@ class LoggedBandit:
     propensity: Floats | None = None
     behaviour: Floats | None = None
     propensity_origin: str = "logged"
+    propensity_place: str = "as given"
     propensity_source: PropensitySource | None = None
     row_weight: Floats | None = None
     group: Ints | None = None
@@ -239,6 +242,7 @@ class LoggedBandit:
             propensity=kept(logged),
             behaviour=kept(distribution),
             propensity_origin=origin,
+            propensity_place="from the context" if origin == "estimated" else self.propensity_place,
             notes=(*self.notes, note),
             call=None,
         )
@@ -273,7 +277,7 @@ class LoggedBandit:
 
     def __repr__(self) -> str:
         known = (
-            f"{self.propensity_origin}, "
+            f"{self.propensity_origin}, {self.propensity_place}, "
             f"{'of all actions' if self.behaviour is not None else 'of the action taken'}"
         )
         known += "" if self.propensity_source is None else f", from a {self.propensity_source}"

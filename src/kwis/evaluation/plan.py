@@ -25,7 +25,7 @@ from kwis.data.read.scan import Log, ScannedLog
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.run import evaluate
-from kwis.policy.target import Target, Targets
+from kwis.policy.target import Target, Targets, resolve_targets
 from kwis.result.needed import POWER, detectable, round_up, times_needed
 from kwis.runtime.threads import engine
 from kwis.typing import Floats
@@ -178,7 +178,9 @@ def _another_log(
         single = next(iter(single.values()))
     known = {name: options[name] for name in ("propensity_model", "rng") if name in options}
     with engine():
-        ready = prepare(log, [single, logging], **known).repaired(options.get("repair", "auto"))
+        ready = prepare(log, resolve_targets(log, [single, logging]), **known).repaired(
+            options.get("repair", "auto")
+        )
     first, second = ready.targets
     now = ready.log.propensity
     assert now is not None

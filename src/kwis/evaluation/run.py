@@ -13,15 +13,15 @@ from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, 
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
+from kwis.evaluation.split import By, combinations_in, splits_by
+from kwis.policy.target import Targets, resolve_targets
 from kwis.result.evaluation import Evaluation
 from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode, Seed
 
 if TYPE_CHECKING:
     from kwis.data.read.scan import Log
     from kwis.estimators.protocol import Estimators
-    from kwis.evaluation.split import By
     from kwis.intervals import IntervalMethod
-    from kwis.policy.target import Targets
     from kwis.runtime.runner import Progress
 
 
@@ -139,13 +139,17 @@ def evaluate(
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
+    combinations_in(log, by)
+    try:
+        targets = resolve_targets(log, target)
+    except InputError as trouble:
+        raise InputError(log.placed(str(trouble))) from None
     # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
     from kwis.evaluation.account import few_rows, with_call
     from kwis.evaluation.flow import Run, Steps
     from kwis.evaluation.intervals import Intervals
     from kwis.evaluation.prepare import prepare
     from kwis.evaluation.roster import Roster
-    from kwis.evaluation.split import splits_by
     from kwis.evaluation.statistic import Statistic
     from kwis.intervals.method import draws_blocks
     from kwis.result.presentation import Presentation
@@ -155,7 +159,7 @@ def evaluate(
     wanted = Statistic.of(statistic)
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
-        ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)

@@ -24,7 +24,7 @@ from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log
 from kwis.errors import InputError
 from kwis.evaluation.prepare import prepare
-from kwis.policy.target import Targets
+from kwis.policy.target import Targets, resolve_targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.result.presentation import rewards_to_lower
 from kwis.runtime.threads import engine
@@ -93,7 +93,9 @@ def sensitivity(
         refuse_said(said)
     lower = rewards_to_lower(lower_is_better, log.reward_names)
     with engine():
-        ready = prepare(log, target, propensity_model=propensity_model, rng=rng).repaired(repair)
+        ready = prepare(
+            log, resolve_targets(log, target), propensity_model=propensity_model, rng=rng
+        ).repaired(repair)
     assert ready.log.propensity is not None
     mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
     found = []
