@@ -22,7 +22,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
-exclude_patterns = ["_build", "examples"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "examples"]
 html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3

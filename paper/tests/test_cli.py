@@ -8,7 +8,7 @@ import pytest
 
 import kwis
 from kwis.cli.main import main
-from kwis_paper import archive
+from kwis_paper import archive, checkout
 from kwis_paper.simulate import Laboratory
 
 
@@ -136,6 +136,25 @@ def test_tables_figures_and_page_are_made_from_a_store_or_from_exported_results_
         if path.suffix in (".md", ".svg") and path.name != "expected.md":
             assert (tmp_path / "a" / path).read_text() == (tmp_path / "b" / path).read_text(), path
     assert "Made by “a test”" in (tmp_path / "b" / "paper.html").read_text(encoding="utf-8")
+
+
+def test_one_command_makes_everything_from_exported_results_to_the_same_bytes(
+    store: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    assert main(["paper", "export", "--store", str(store), "--out", str(results)]) == 0
+    made = []
+    for name in ("a", "b"):
+        docs = tmp_path / name / "docs"
+        docs.mkdir(parents=True)
+        (docs / "paper.md").write_text(f"{checkout.BEGIN}\n{checkout.END}\n")
+        asked = ["--from", str(results), "--out", str(tmp_path / name), "--checkout", str(tmp_path / name)]
+        assert main(["paper", "rebuild", *asked]) == 0
+        files = [path for path in (tmp_path / name).rglob("*") if path.is_file()]
+        made.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+    assert made[0] == made[1]
+    assert {path.parts[0] for path in made[0]} == {"docs", "figures", "tables", "paper.html", "expected.md"}
+    assert len(made[0]) > 60
 
 
 def test_status_counts_what_is_there(table: Path, store: Path, capsys: pytest.CaptureFixture[str]) -> None:

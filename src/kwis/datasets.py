@@ -49,8 +49,7 @@ def open_bandit(
 
     Examples
     --------
-    >>> from kwis.datasets import open_bandit
-    >>> open_bandit("no such folder")
+    >>> kwis.datasets.open_bandit("no such folder")
     Traceback (most recent call last):
     ...
     kwis.errors.InputError: `path` must be a folder with random/all/all.csv, got 'no such folder'

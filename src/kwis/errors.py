@@ -17,6 +17,12 @@ from kwis._text import visible
 class KwisError(Exception):
     """Base of every error raised on purpose.
 
+    See Also
+    --------
+    kwis.InputError : an argument breaks its rule.
+    kwis.UnsupportedError : the method has no honest answer.
+    kwis.KwisWarning : an answer that deserves attention.
+
     Examples
     --------
     >>> try:
@@ -33,6 +39,10 @@ class KwisError(Exception):
 class InputError(KwisError, ValueError):
     """An argument breaks its rule.
 
+    See Also
+    --------
+    kwis.KwisError : catches every error of kwis.
+
     Examples
     --------
     >>> try:
@@ -45,6 +55,10 @@ class InputError(KwisError, ValueError):
 
 class UnsupportedError(KwisError, ValueError):
     """The question is well posed, but this method has no honest answer to it.
+
+    See Also
+    --------
+    kwis.KwisError : catches every error of kwis.
 
     Examples
     --------
@@ -59,6 +73,10 @@ class UnsupportedError(KwisError, ValueError):
 
 class KwisWarning(UserWarning):
     """The answer stands, but something about it deserves attention.
+
+    See Also
+    --------
+    kwis.KwisError : what is raised instead where there is no answer.
 
     Examples
     --------

@@ -28,6 +28,11 @@ class BandwidthChoice:
         Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest
         rows.
 
+    See Also
+    --------
+    kwis.select_bandwidth : makes it.
+    kwis.KernelWIS : uses the bandwidth.
+
     Examples
     --------
     >>> import numpy as np
@@ -72,6 +77,8 @@ class Estimate:
 
     Attributes
     ----------
+    name
+        Of the estimator.
     value
         The estimate; ``float(estimate)`` is the same number.
     std_error
@@ -93,10 +100,16 @@ class Estimate:
     leverage
         ``(n,)`` share of each row in what the estimate divides by; they sum to 1. None if the estimator gives
         none.
-    bandwidth
-        Kernel estimators only: the bandwidth used, and in ``choice`` how it was selected, if it was.
+    bandwidth, choice
+        Kernel estimators only: the bandwidth used, and how it was selected, if it was.
     precision
         Kernel-WIS of a large log only: how it was approximated. None: from all pairs of rows.
+
+    See Also
+    --------
+    kwis.WIS : an estimator that makes one.
+    kwis.Interval : how far the value may be off by chance.
+    kwis.Verdict : whether to trust it.
 
     Examples
     --------
@@ -139,13 +152,25 @@ class Interval:
 
     Attributes
     ----------
+    low, high
+        Its ends.
+    level
+        Its confidence level.
     value
         The point estimate the interval belongs to.
+    method
+        Name of the method that made it.
     distribution
         Estimates on the resamples, for bootstrap intervals.
     bandwidth
         For kernel estimators, whether the bandwidth was held ``"fixed"`` or ``"reselected"`` on every
         resample.
+
+    See Also
+    --------
+    kwis.StudentInterval : the default method of :func:`kwis.evaluate`.
+    kwis.Bootstrap : another method.
+    kwis.difference : for the difference of two policies.
 
     Examples
     --------
@@ -184,8 +209,15 @@ class Verdict:
 
     Attributes
     ----------
+    level
+        ``"trust"``, ``"with care"`` or ``"do not trust"``.
     reasons
         Sentences with the numbers that led to it.
+
+    See Also
+    --------
+    kwis.evaluate : gives one for every estimate.
+    kwis.propensity_report : gives one for the propensities.
 
     Examples
     --------

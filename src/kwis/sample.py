@@ -44,6 +44,12 @@ class WeightedSample:
     rows
         Source row numbers, kept by :meth:`take`.
 
+    See Also
+    --------
+    kwis.standardise : scales contexts, so that distances mean something.
+    kwis.PredictedSample : adds predicted rewards.
+    kwis.KernelWIS : an estimator that takes it.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

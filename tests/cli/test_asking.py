@@ -100,7 +100,7 @@ def test_rows_without_a_reward_and_lines_without_json_are_left_out_on_request(
     assert ended.code == 2
     assert ended.err.endswith("--skip-bad-lines leaves such lines out\n")
     ended = run("evaluate", path, *QUICK, "-t", "p_new", "--skip-bad-lines")
-    assert "1 of 241 lines are no JSON and were left out" in json.loads(ended.out)["notes"]
+    assert "left out, as not JSON: 1 of 241 lines" in json.loads(ended.out)["notes"]
 
 
 def test_check_needs_no_reward(run: Run, tmp_path: Path) -> None:
@@ -156,20 +156,46 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     assert ended.stdout == "[]\n"
 
 
-def test_python_finds_wrong_names_before_it_imports_what_computes(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "log.csv", columns())
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("'p_new', reward='clik'", "`reward` must name a column of the log, got 'clik'; "),
+        ("'p_nwe'", "`target` must name a column of the log, got 'p_nwe'; did you mean"),
+        ("'p_new', by='countri'", "`by` must name a column of the log, got 'countri'; did you mean"),
+    ],
+)
+@pytest.mark.parametrize("write", [write_csv, write_parquet])
+def test_python_finds_wrong_names_before_it_imports_what_computes(
+    said: str, sentence: str, write: Any, tmp_path: Path
+) -> None:
+    path = write(tmp_path / f"log.{'csv' if write is write_csv else 'parquet'}", columns())
     watch = (
         "import sys, kwis\n"
-        "try: kwis.evaluate(sys.argv[1], 'p_new', reward='clik')\n"
+        f"try: kwis.evaluate(sys.argv[1], {said})\n"
         "except kwis.InputError as problem: print(problem)\n"
         "print([name for name in ('scipy', 'sklearn', 'numba') if name in sys.modules])"
     )
     ended = subprocess.run(
         [sys.executable, "-c", watch, str(path)], capture_output=True, text=True, check=True
     )
-    sentence, loaded = ended.stdout.splitlines()
-    assert sentence.startswith("`reward` must name a column of the log, got 'clik'; ")
+    answer, loaded = ended.stdout.splitlines()
+    assert answer.startswith(sentence)
     assert loaded == "[]"
+
+
+def test_a_wrong_name_is_found_before_all_rows_of_a_folder_are_read(tmp_path: Path, monkeypatch: Any) -> None:
+    folder = tmp_path / "country=DE"
+    folder.mkdir()
+    table = columns()
+    write_parquet(folder / "log.parquet", {name: table[name] for name in table if name != "country"})
+    read: list[str] = []
+    monkeypatch.setattr("kwis.data.read.collect._table", lambda *_: read.append("all") or 1 / 0)
+    with pytest.raises(kwis.InputError, match="`context` must name a column of the log, got 'agee'; did you"):
+        kwis.evaluate(tmp_path, "p_new", context=["country", "agee"])
+    assert not read
+    with pytest.raises(ZeroDivisionError):
+        kwis.evaluate(tmp_path, "p_new", context=["country", "age"])
+    assert read == ["all"]
 
 
 def test_propensities_by_logger_are_named_as_in_python(run: Run, tmp_path: Path) -> None:

@@ -92,6 +92,53 @@ def test_the_value_is_that_of_the_formula(
     )
 
 
+BY_POSITION = [
+    (obp.InverseProbabilityWeighting(), "reward action action_dist pscore"),
+    (obp.DoublyRobust(), "reward action action_dist estimated_rewards_by_reg_model pscore"),
+    (
+        obp.DoublyRobustTuning(lambdas=[1.0, 5.0]),
+        "reward action action_dist estimated_rewards_by_reg_model pscore",
+    ),
+    (obp.DirectMethod(), "action_dist estimated_rewards_by_reg_model"),
+    (obp.ReplayMethod(), "reward action action_dist"),
+    (obp.MultiLoggersBalancedInverseProbabilityWeighting(), "reward action action_dist pscore_avg"),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "order"), BY_POSITION, ids=lambda value: getattr(value, "estimator_name", "")
+)
+def test_arguments_by_position_are_in_the_order_of_theirs(
+    estimator: Any, order: str, case: dict[str, Any]
+) -> None:
+    """The order of version 0.5.7."""
+    named = {**arguments(case), "pscore_avg": case["pscore"]}
+    placed = [named[name] for name in order.split()]
+    assert estimator.estimate_policy_value(*placed) == estimator.estimate_policy_value(**named)
+    draws = {"n_bootstrap_samples": 5, "random_state": 0}
+    assert estimator.estimate_interval(*placed, **draws) == estimator.estimate_interval(**named, **draws)
+
+
+def test_arguments_by_position_that_do_not_fit_are_refused(case: dict[str, Any]) -> None:
+    estimator = obp.ReplayMethod()
+    with pytest.raises(TypeError, match=r"^`reward` must be given once, got it by position and by name$"):
+        estimator.estimate_policy_value(case["reward"], reward=case["reward"])
+    with pytest.raises(
+        TypeError,
+        match=r"^rm takes 4 arguments by position \(reward, action, action_dist, position\), got 5$",
+    ):
+        estimator.estimate_policy_value(*[None] * 5)
+
+
+def test_their_submodules_can_be_imported() -> None:
+    from kwis.compat.obp.ope.estimators import BaseOffPolicyEstimator, InverseProbabilityWeighting
+    from kwis.compat.obp.ope.meta import OffPolicyEvaluation
+
+    assert InverseProbabilityWeighting is obp.InverseProbabilityWeighting
+    assert BaseOffPolicyEstimator is obp.BaseOffPolicyEstimator
+    assert OffPolicyEvaluation is obp.OffPolicyEvaluation
+
+
 def test_replay_averages_the_rows_that_agree(case: dict[str, Any]) -> None:
     choice = np.random.default_rng(0).integers(K, size=N)
     chosen = np.eye(K)[choice]
@@ -203,10 +250,13 @@ def test_a_script_of_theirs_runs(case: dict[str, Any]) -> None:
     assert (intervals["95.0% CI (lower)"] <= table["estimated_policy_value"]).all()
     assert (table["estimated_policy_value"] <= intervals["95.0% CI (upper)"]).all()
     errors = ope.evaluate_performance_of_estimators(
-        0.5, action_dist=case["action_dist"], estimated_rewards_by_reg_model=estimated
+        0.5,
+        action_dist=case["action_dist"],
+        estimated_rewards_by_reg_model=estimated,
+        metric="relative-ee",
     )
     assert errors == pytest.approx({name: abs(value - 0.5) / 0.5 for name, value in values.items()})
-    compared = ope.summarize_estimators_comparison(0.5, case["action_dist"], estimated, metric="se")
+    compared = ope.summarize_estimators_comparison(0.5, case["action_dist"], estimated)
     np.testing.assert_allclose(compared["se"], [(value - 0.5) ** 2 for value in values.values()])
 
 
@@ -218,6 +268,15 @@ def test_each_estimator_may_have_a_reward_model_of_its_own(case: dict[str, Any])
         case["action_dist"], {"one": np.ones((N, K, 1)), "other": np.full((N, K, 1), 2.0)}
     )
     assert values == pytest.approx({"one": 1.0, "other": 2.0})
+    with pytest.raises(
+        InputError, match=r"^`estimated_rewards_by_reg_model` must have an entry for 'other', got 'one'$"
+    ):
+        ope.estimate_policy_values(case["action_dist"], {"one": np.ones((N, K, 1))})
+    weighted = obp.OffPolicyEvaluation(feedback, [obp.InverseProbabilityWeighting(), one])
+    assert set(weighted.estimate_policy_values(case["action_dist"], {"one": np.ones((N, K, 1))})) == {
+        "ipw",
+        "one",
+    }
 
 
 def test_positions_pick_their_slice(case: dict[str, Any]) -> None:
@@ -268,6 +327,10 @@ def broken(name: str, row: int, value: Any, case: dict[str, Any]) -> Any:
         (
             lambda c: {"action": c["action"] + 0.5},
             "`action` must be whole numbers of shape (n,), got float64 of shape (300,)",
+        ),
+        (
+            lambda c: {"action_dist": c["action_dist"][1:]},
+            "`action_dist` must have one row per logged action, got 299 for 300 actions",
         ),
         (
             lambda c: {"action_dist": c["action_dist"] * 2},

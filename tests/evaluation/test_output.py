@@ -117,6 +117,25 @@ def test_an_evaluation_prints_its_answer(evaluation):
         assert note.split()[0] in text
 
 
+@pytest.mark.parametrize(
+    ("said", "repair", "words"),
+    [
+        ({}, "never", "column `propensity` (none was named)"),
+        ({"propensity": "propensity"}, "never", "column `propensity`"),
+        ({"propensity": "propensity"}, "always", "column `propensity`, repaired from the logged actions"),
+        ({"propensity": {"banner": 0.5, "email": 0.3, "push": 0.2}}, "never", "as given"),
+        ({"propensity": False}, "never", "estimated from the context by "),
+    ],
+)
+def test_the_first_lines_say_where_propensities_are_from(said, repair, words):
+    frame = kwis.sample_log(300, rng=1)
+    log = kwis.read_log(frame.table, reward="click", context=["country", "age"], **said)
+    evaluation = kwis.evaluate(log, "p_new", estimators=["wis"], repair=repair)
+    line = repr(evaluation).splitlines()[1]
+    assert line.startswith(f"Propensities: {words}")
+    assert "estimated" in words or line == f"Propensities: {words}"
+
+
 def test_a_recommendation_prints_why(evaluation):
     text = repr(evaluation.recommended["p_new"])
     found = evaluation.recommended["p_new"]

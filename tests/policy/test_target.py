@@ -138,7 +138,7 @@ def test_a_classifier_trained_on_arrays_sees_the_context_as_numbers() -> None:
     )
     refused(
         "`target` must be trained on the 2 context columns of the log, got a classifier of 1 features; give "
-        "a function of the log instead",
+        "a function of the log instead, such as lambda log: model.predict_proba(log.features())",
         log,
         LogisticRegression().fit(inputs[:, :1], table["action"]),
     )

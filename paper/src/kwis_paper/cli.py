@@ -376,6 +376,30 @@ def pages(
 
 
 @app.command()
+def rebuild(
+    source: Annotated[
+        Path, typer.Option("--from", metavar="FOLDER", help="A folder of committed results.")
+    ] = RESULTS,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write tables, figures and page.")
+    ] = Path("paper-rebuilt"),
+    format: Annotated[  # noqa: A002 - the name of the option
+        str, typer.Option("--format", metavar="svg,pdf,png", help="Formats of the figures.")
+    ] = "svg",
+    checkout: Annotated[
+        Path, typer.Option("--checkout", metavar="FOLDER", help="The checkout to write docs of.")
+    ] = Path(),
+) -> None:
+    """Make everything that comes from committed results, to the same bytes each time: tables, figures, the
+    page of them all, and the pages of docs.
+    """
+    tables(source, out / "tables", "csv,md,tex")
+    figures(source, out / "figures", format)
+    report(source, out / "paper.html", out / "expected.md")
+    pages(source, checkout, check=False)
+
+
+@app.command()
 def export(
     store: Annotated[
         list[Path] | None,

@@ -103,6 +103,7 @@ def local_estimates(
     return plain.estimates, normalised.estimates
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the tiniest weights make infinite shares, and are stored so
 def local_of(
     weight: Floats, rewards: Sequence[Floats], sums: LocalSums
 ) -> list[tuple[Influenced, Influenced]]:

@@ -28,10 +28,35 @@ def cv_score(
 ) -> tuple[float, Floats]:
     """Cross-validated squared error of the kernel regression of ``weight`` on ``context``, and its gradient.
 
-    ``folds`` holds one integer label per row. Returns the mean over folds of the fold's mean squared error,
-    and its derivative with respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared
-    bandwidth, ``(d,)`` for one per feature. ``mass`` is how often each row counts, as one predicted and as
-    one that predicts.
+    Parameters
+    ----------
+    context
+        ``(n, d)`` numbers, used as given: see :func:`kwis.standardise`.
+    weight
+        ``(n,)`` numbers to predict.
+    bandwidth
+        A number, or one per feature.
+    folds
+        ``(n,)`` integer label of the fold of each row.
+    kernel
+        A :class:`kwis.Kernel` or the name of one.
+    categorical
+        Columns of ``context`` that hold integer codes, compared for equality.
+    mass
+        How often each row counts, as one predicted and as one that predicts; None: once.
+
+    Returns
+    -------
+    score : float
+        Mean over folds of the fold's mean squared error.
+    gradient : ndarray
+        Derivative of the score with respect to the logarithm of the bandwidth: shape ``(1,)`` for one shared
+        bandwidth, ``(d,)`` for one per feature.
+
+    See Also
+    --------
+    kwis.select_bandwidth : minimises the score.
+    kwis.make_folds : draws folds.
 
     Examples
     --------
@@ -65,6 +90,31 @@ def kernel_mean(
 
     With ``at=None`` around its own rows, each counted in its own mean. Where a compact kernel leaves a row
     without neighbours, its nearest rows are averaged.
+
+    Parameters
+    ----------
+    weight
+        ``(n,)`` numbers to average.
+    context
+        ``(n, d)`` numbers, used as given: see :func:`kwis.standardise`.
+    bandwidth
+        A number, or one per feature.
+    at
+        Contexts to average around; None: those of the rows themselves.
+    kernel
+        A :class:`kwis.Kernel` or the name of one.
+    categorical
+        Columns of ``context`` that hold integer codes, compared for equality.
+
+    Returns
+    -------
+    ndarray
+        One average for every row of ``at``.
+
+    See Also
+    --------
+    kwis.select_bandwidth : chooses the bandwidth.
+    kwis.KernelWIS : divides weights by this average.
 
     Examples
     --------

@@ -44,6 +44,10 @@ def select_bandwidth(
 
     Parameters
     ----------
+    context
+        ``(n, d)`` numbers, used as given: see :func:`kwis.standardise`.
+    weight
+        ``(n,)`` importance weights.
     folds
         Number of folds (drawn once, with ``rng``, whole groups together), or one label per row.
     starts
@@ -53,8 +57,16 @@ def select_bandwidth(
         ``1/h^2``.
     per_feature
         Choose one bandwidth per feature instead of one for all.
+    kernel
+        A :class:`kwis.Kernel` or the name of one.
+    categorical
+        Columns of ``context`` that hold integer codes, compared for equality.
+    group
+        One label per row; rows of a group share a fold.
     mass
         How often each row counts, as one predicted and as one that predicts; by default once.
+    rng
+        A seed or a generator, for the folds.
     callback
         Called after every evaluation with its number, the start it belongs to and the score relative to an
         infinite bandwidth's.
@@ -65,6 +77,12 @@ def select_bandwidth(
     -------
     BandwidthChoice
         ``value`` is infinite where the mean of all weights predicts at least as well as any kernel mean.
+
+    See Also
+    --------
+    kwis.select_bandwidths : for the weights of several policies.
+    kwis.cv_score : the score that is minimised.
+    kwis.KernelWIS : does it with ``bandwidth="cv"``.
 
     Examples
     --------

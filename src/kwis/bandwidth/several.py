@@ -58,6 +58,25 @@ def select_bandwidths(
     relative of those of the single selection. One per feature, and compact kernels, are searched column by
     column. The callback's ``start`` counts the columns done.
 
+    Parameters
+    ----------
+    context
+        ``(n, d)`` numbers.
+    weights
+        ``(n, E)`` importance weights, one column per policy.
+    folds, per_feature, kernel, categorical, group, mass, rng, callback, max_evaluations
+        As in :func:`kwis.select_bandwidth`.
+
+    Returns
+    -------
+    tuple of BandwidthChoice
+        One for every column of ``weights``.
+
+    See Also
+    --------
+    kwis.select_bandwidth : for one policy.
+    kwis.KernelWIS : uses the bandwidth.
+
     Examples
     --------
     >>> import numpy as np

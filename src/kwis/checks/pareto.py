@@ -29,7 +29,7 @@ _CHANCE = 0.01  # that as many rows crowd below the largest weight of a tail wit
 _PRIOR_SHAPE, _PRIOR_ROWS = (
     0.5,
     10,
-)  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024, appendix G)
+)  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024)
 
 
 def pareto_k(weight: Floats, n: int | None = None, bounded: bool = False) -> float:

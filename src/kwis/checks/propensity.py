@@ -79,6 +79,17 @@ def propensity_report(
     level
         Chance of calling right propensities wrong, over all tests together.
 
+    Returns
+    -------
+    PropensityReport
+        The verdict, the p-value of all tests together, and in ``failures`` where the propensities are wrong.
+        It prints as its verdict.
+
+    See Also
+    --------
+    kwis.repair_propensities : repairs what fails.
+    kwis.sensitivity : what errors that no test can see would do.
+
     Examples
     --------
     >>> log = kwis.sample_log(200, rng=1).read()

@@ -13,7 +13,7 @@ from kwis.cli.limit import TimeLimit, time_limit
 from kwis.cli.output import Output
 from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, takes_log
-from kwis.cli.targets import targets_of, try_names
+from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors
 from kwis.cli.wording import Wording
 
@@ -125,7 +125,6 @@ class Stage:
             found = named.opened(self.client, told)
             columns = found.table
             targets, by = targets_of(target, columns), opt.listed(self.by, columns) or ()
-            try_names(found, targets, by)
             from kwis.evaluation.run import evaluate as run
 
             answer = run(

@@ -17,18 +17,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container
+from typing import Any
 
 from kwis.cli.options import listed
 from kwis.errors import InputError
 
-if TYPE_CHECKING:
-    from kwis.data.log import LoggedBandit
-    from kwis.policy.target import Targets
-
 KINDS = ("chosen", "probability", "distribution", "always")
-_HEAD = 1_000  # rows on which targets are tried before anything heavy is imported
 
 
 def targets_of(texts: list[str], columns: Container[str]) -> Any:
@@ -100,19 +95,3 @@ def _file_in(text: str) -> str | None:
     if found is None and places and os.sep in text.rpartition(":")[0]:
         raise InputError(f"`target` must be in a file that exists, got {text.rpartition(':')[0]!r}")
     return found
-
-
-def try_names(log: LoggedBandit, targets: Targets, by: Sequence[str] = ()) -> None:
-    """Refuse targets and columns that are not there, on a few rows: before anything heavy is imported."""
-    import warnings
-
-    from kwis.policy.target import resolve_targets
-
-    for name in by:
-        log.table.column(name, "by")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the evaluation will warn
-        try:
-            resolve_targets(log.take(range(min(log.n, _HEAD))), targets)
-        except InputError as trouble:
-            raise InputError(log.placed(str(trouble))) from None

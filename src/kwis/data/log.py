@@ -50,6 +50,8 @@ class LoggedBandit:
         ``(n, K)`` the logger's whole distribution, where it is known.
     propensity_origin
         ``"logged"``, or what replaced them, such as ``"estimated"``.
+    propensity_place
+        Where they were read, in words.
     propensity_source
         ``"randomiser"``: the probabilities that the system drew with; ``"model"``: what a model says of them;
         None: nobody said.
@@ -57,9 +59,9 @@ class LoggedBandit:
         The context ready for distances, with the story of each column: see :mod:`kwis.data.encode`.
     row_weight
         How many interactions each row stands for; None if each is one.
-    group, logger
-        ``(n,)`` codes of the user or session, and of the logging policy, if given; ``logger_names`` labels
-        the latter.
+    group, logger, logger_names
+        ``(n,)`` codes of the user or session, and of the logging policy, if given, with the labels of the
+        latter.
     logger_propensity
         ``(n, L)`` probability with which each of the loggers would have taken the logged action, where it is
         known for all of them; see :mod:`kwis.policy.loggers`.
@@ -93,6 +95,12 @@ class LoggedBandit:
     call
         The call that read it, None where it was changed since.
 
+    See Also
+    --------
+    kwis.read_log : makes it.
+    kwis.evaluate : evaluates policies on it.
+    kwis.WeightedSample : rows with the weights of one policy, all that an estimator sees.
+
     Examples
     --------
     >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}
@@ -111,6 +119,7 @@ class LoggedBandit:
     propensity: Floats | None = None
     behaviour: Floats | None = None
     propensity_origin: str = "logged"
+    propensity_place: str = "as given"
     propensity_source: PropensitySource | None = None
     row_weight: Floats | None = None
     group: Ints | None = None
@@ -233,6 +242,7 @@ class LoggedBandit:
             propensity=kept(logged),
             behaviour=kept(distribution),
             propensity_origin=origin,
+            propensity_place="from the context" if origin == "estimated" else self.propensity_place,
             notes=(*self.notes, note),
             call=None,
         )
@@ -267,7 +277,7 @@ class LoggedBandit:
 
     def __repr__(self) -> str:
         known = (
-            f"{self.propensity_origin}, "
+            f"{self.propensity_origin}, {self.propensity_place}, "
             f"{'of all actions' if self.behaviour is not None else 'of the action taken'}"
         )
         known += "" if self.propensity_source is None else f", from a {self.propensity_source}"

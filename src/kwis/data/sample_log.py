@@ -184,6 +184,27 @@ class SampleLog:
 def sample_log(n: int = 4000, rng: Seed = 0, *, right_propensities: bool = False) -> SampleLog:
     """Generate the sample log: ``n`` decisions in the order of their time, about three per user.
 
+    Parameters
+    ----------
+    n
+        Number of decisions.
+    rng
+        A seed or a generator.
+    right_propensities
+        Log the probabilities that were drawn with. Otherwise those of one country are wrong, so that there is
+        something to find.
+
+    Returns
+    -------
+    SampleLog
+        ``read()`` gives the log as :func:`kwis.read_log` reads it, ``write(path)`` a file of it, and
+        ``truth`` the exact value of every policy.
+
+    See Also
+    --------
+    kwis.read_log : reads a log of your own.
+    kwis.evaluate : estimates what ``truth`` holds.
+
     Examples
     --------
     >>> sample = kwis.sample_log(10)

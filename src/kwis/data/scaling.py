@@ -16,6 +16,15 @@ from kwis.typing import ArrayLike, Floats
 class Scaling:
     """How contexts were scaled: ``(context - mean) / scale``, column by column.
 
+    Attributes
+    ----------
+    mean, scale
+        ``(d,)``, one number per column.
+
+    See Also
+    --------
+    kwis.standardise : makes it.
+
     Examples
     --------
     >>> scaled, scaling = kwis.standardise([[0.0], [2.0]])
@@ -44,6 +53,24 @@ def standardise(context: ArrayLike, categorical: Iterable[int] | int = ()) -> tu
     """Contexts with mean 0 and standard deviation 1 in every numeric column, and the scaling that did it.
 
     A constant column becomes 0; columns listed in ``categorical`` stay as they are.
+
+    Parameters
+    ----------
+    context
+        ``(n, d)`` numbers.
+    categorical
+        Numbers of the columns that hold codes.
+
+    Returns
+    -------
+    scaled : ndarray
+        ``(n, d)`` scaled contexts.
+    scaling : Scaling
+        Scales other contexts in the same way.
+
+    See Also
+    --------
+    kwis.WeightedSample : takes the scaled contexts.
 
     Examples
     --------

@@ -23,6 +23,11 @@ class ControlVariate:
     Euclidean member of the family of empirical likelihood, in closed form. Weights of rows far out may turn
     negative. Where all weights are equal it is WIS.
 
+    See Also
+    --------
+    kwis.EmpiricalLikelihood : the same idea with weights that stay positive.
+    kwis.WIS : divides by the mean weight instead.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -24,6 +24,12 @@ class DirectMethod:
     As good as the model. Its standard error and intervals take the model as given: they tell nothing of its
     bias.
 
+    See Also
+    --------
+    kwis.DoublyRobust : corrects it by importance weighting.
+    kwis.predict_rewards : the predictions.
+    kwis.PredictedSample : the sample that it needs.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

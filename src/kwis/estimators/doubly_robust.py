@@ -36,6 +36,13 @@ class DoublyRobust:
         self-normalised, ``mean(v_i) + sum w_i (r_i - q_i) / sum w_i``. ``KernelWIS(...)``: weights divided by
         the local mean weight. Any other importance weighting of kwis will do.
 
+    See Also
+    --------
+    kwis.predict_rewards : the predictions.
+    kwis.PredictedSample : the sample that it needs.
+    kwis.DirectMethod : the predictions alone.
+    kwis.WIS : weights alone.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

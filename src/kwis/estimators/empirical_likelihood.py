@@ -38,6 +38,11 @@ class EmpiricalLikelihood:
         ``(0, 1 / p)``, p the smallest propensity, or ``"sample"``, the range of the sample, makes up for
         missing large weights with those there are, which is right with few rows only if the range is.
 
+    See Also
+    --------
+    kwis.ControlVariate : the same idea in closed form.
+    kwis.WIS : does without the mean weight.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -57,6 +57,13 @@ class KernelWIS:
         error bar, as :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows.
         Resamples always are from all pairs.
 
+    See Also
+    --------
+    kwis.select_bandwidth : the choice of the bandwidth.
+    kwis.WIS : the limit of a wide bandwidth.
+    kwis.StateWIS : the limit of a narrow one.
+    kwis.Kernel : a kernel of your own.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -38,6 +38,11 @@ class LogSumExp:
         l, a number; or how to choose it from the sample, on every resample anew: ``"slope"`` or ``"mse"``,
         see :mod:`kwis.estimators.tuning`. Influence values take a chosen parameter as given.
 
+    See Also
+    --------
+    kwis.ShrunkenIS : shrinks weights instead of terms.
+    kwis.VIS : the limit of ``parameter`` 0.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -34,6 +34,12 @@ class Quantile:
     share
         Between 0 and 1: 0.5 for the median.
 
+    See Also
+    --------
+    kwis.TailMean : the mean beyond a quantile.
+    kwis.reward_distribution : all quantiles at once, with a band.
+    kwis.evaluate : takes ``statistic="quantile:0.95"``.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -44,6 +44,12 @@ class ShrunkenIS:
     normalised
         Divide by the sum of the shrunken weights.
 
+    See Also
+    --------
+    kwis.DoublyRobust : takes it as a weighting.
+    kwis.TruncatedVIS : a cap known beforehand.
+    kwis.LogSumExp : shrinks terms instead of weights.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

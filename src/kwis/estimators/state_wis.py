@@ -31,6 +31,11 @@ class StateWIS:
     normalised
         Divide by ``mean(w_i / m_i)``, which keeps the estimate within the range of the rewards.
 
+    See Also
+    --------
+    kwis.KernelWIS : for contexts that hardly ever repeat.
+    kwis.WIS : one normaliser for all rows.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -30,6 +30,11 @@ class TailMean:
     upper
         The mean of the rewards above the quantile; otherwise of those below.
 
+    See Also
+    --------
+    kwis.Quantile : where the tail begins.
+    kwis.evaluate : takes ``statistic="cvar:0.95"``.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -28,6 +28,12 @@ class TruncatedVIS:
         A number, or ``"ionides"`` for ``sqrt(n)`` (the paper's CLPD VIS), n the interactions the sample
         stands for. Its influence values take the cap as given, as n is.
 
+    See Also
+    --------
+    kwis.ShrunkenIS : other ways of making large weights smaller.
+    kwis.WIS : no cap, and within the range of the rewards.
+    kwis.VIS : no cap.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -18,6 +18,12 @@ from kwis.typing import Floats
 class VIS:
     """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest.
 
+    See Also
+    --------
+    kwis.WIS : divides by the sum of the weights.
+    kwis.TruncatedVIS : limits large weights.
+    kwis.DoublyRobust : weights only what a reward model leaves unexplained.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

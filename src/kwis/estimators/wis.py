@@ -17,6 +17,12 @@ from kwis.typing import Floats
 class WIS:
     """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range.
 
+    See Also
+    --------
+    kwis.KernelWIS : normalises the weights around each context.
+    kwis.VIS : does not normalise.
+    kwis.EmpiricalLikelihood : uses that weights have mean 1.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

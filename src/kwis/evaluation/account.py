@@ -20,6 +20,7 @@ from kwis.evaluation.measure import SELECTION_ROWS, Measured, kernel_of
 from kwis.evaluation.prepare import Ready
 from kwis.evaluation.roster import Roster
 from kwis.evaluation.sketch import sketch_of
+from kwis.models.propensity.repaired import ORIGIN as REPAIRED
 from kwis.models.reward import PredictedRewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path, Settings
@@ -123,11 +124,22 @@ def settings_of(
         path_rows=paths[0].rows if paths else 0,
         context=log.context_columns,
         repair=ready.repair,
+        propensities=_propensities(ready),
         propensity_source=log.propensity_source,
         presentation=intervals.presentation,
         decisions=float(log.n if log.row_weight is None else log.row_weight.sum()),
         period=_period(log),
         sketch=sketch_of(log),
+    )
+
+
+def _propensities(ready: Ready) -> str:
+    """Where the propensities are from: a column, the call, or a model."""
+    if ready.estimated is not None:
+        return f"estimated from the context by {ready.estimated.model}"
+    place, origin = ready.log.propensity_place, ready.log.propensity_origin
+    return {"logged": place, REPAIRED: f"{place}, repaired from the logged actions"}.get(
+        origin, f"{origin} {place}"
     )
 
 

@@ -25,7 +25,7 @@ from kwis.data.read.scan import Log, ScannedLog
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.run import evaluate
-from kwis.policy.target import Target, Targets
+from kwis.policy.target import Target, Targets, resolve_targets
 from kwis.result.needed import POWER, detectable, round_up, times_needed
 from kwis.runtime.threads import engine
 from kwis.typing import Floats
@@ -37,8 +37,12 @@ class Plan:
 
     Attributes
     ----------
+    target, reward
+        What is compared with the logging policy, and by which reward.
     difference
         The difference to be told, in the unit of the reward per decision.
+    power, level
+        Probability of telling it, and level of the interval that tells it by leaving 0 out.
     rows
         Decisions needed, those logged already included; infinite for a difference of 0.
     logged
@@ -47,6 +51,10 @@ class Plan:
         The smallest difference that the log at hand tells with probability ``power``.
     logging
         Name of the policy that a new log is to be written by; None: as now.
+
+    See Also
+    --------
+    kwis.plan : makes it.
 
     Examples
     --------
@@ -108,6 +116,17 @@ def plan(
     options
         Further arguments of :func:`kwis.evaluate`.
 
+    Returns
+    -------
+    Plan
+        The number of decisions needed, and the smallest difference that this log can tell. It prints as a
+        sentence.
+
+    See Also
+    --------
+    kwis.evaluate : estimates the difference.
+    kwis.watch : looks at a log again and again while it grows.
+
     Examples
     --------
     >>> log = kwis.sample_log(200, rng=1).read()
@@ -159,7 +178,9 @@ def _another_log(
         single = next(iter(single.values()))
     known = {name: options[name] for name in ("propensity_model", "rng") if name in options}
     with engine():
-        ready = prepare(log, [single, logging], **known).repaired(options.get("repair", "auto"))
+        ready = prepare(log, resolve_targets(log, [single, logging]), **known).repaired(
+            options.get("repair", "auto")
+        )
     first, second = ready.targets
     now = ready.log.propensity
     assert now is not None

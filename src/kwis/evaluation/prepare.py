@@ -23,7 +23,6 @@ from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
 from kwis.models.reward import PredictedRewards
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
-from kwis.policy.target import Targets, resolve_targets
 from kwis.result.records import LOGGING_POLICY, Row
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -148,15 +147,14 @@ def _samples(
 
 
 def prepare(
-    log: LoggedBandit, target: Targets, *, propensity_model: Classifier | str | None = None, rng: Seed = 0
+    log: LoggedBandit,
+    targets: tuple[TargetPolicy, ...],
+    *,
+    propensity_model: Classifier | str | None = None,
+    rng: Seed = 0,
 ) -> Ready:
-    """Resolve the targets, keep their columns out of the context, and estimate propensities where there are
-    none.
-    """
-    if not isinstance(log, LoggedBandit):
-        raise InputError(f"`log` must be what kwis.read_log returns, got {type(log).__name__}")
+    """Keep the columns of the targets out of the context, and estimate propensities where there are none."""
     seed = seed_of(rng)
-    targets = resolve_targets(log, target)
     names = [policy.name for policy in targets]
     if LOGGING_POLICY in names:
         raise InputError(

@@ -13,15 +13,15 @@ from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, 
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
+from kwis.evaluation.split import By, combinations_in, splits_by
+from kwis.policy.target import Targets, resolve_targets
 from kwis.result.evaluation import Evaluation
 from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode, Seed
 
 if TYPE_CHECKING:
     from kwis.data.read.scan import Log
     from kwis.estimators.protocol import Estimators
-    from kwis.evaluation.split import By
     from kwis.intervals import IntervalMethod
-    from kwis.policy.target import Targets
     from kwis.runtime.runner import Progress
 
 
@@ -67,6 +67,8 @@ def evaluate(
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
         to; or the name of one, such as ``"bootstrap"``.
+    level
+        Confidence level of the intervals.
     by
         Columns whose values make segments, each with estimates and differences of its own: one, or a list; a
         tuple of columns, alone or in the list, stands for their combinations.
@@ -100,6 +102,19 @@ def evaluate(
         Called as ``progress(done, total, what)`` at every step.
     {log arguments}
 
+    Returns
+    -------
+    Evaluation
+        Value, interval and verdict of every target, and how they compare. ``print`` gives the answer in
+        words, ``to_html(path)`` writes the report and ``to_frame()`` returns a table.
+
+    See Also
+    --------
+    kwis.read_log : reads a log once for several evaluations.
+    kwis.plan : how many decisions the answer needs.
+    kwis.sensitivity : what wrong propensities would do to it.
+    kwis.watch : evaluates a log that grows.
+
     Examples
     --------
     >>> frame = kwis.sample_log(300, rng=1)
@@ -124,13 +139,17 @@ def evaluate(
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
+    combinations_in(log, by)
+    try:
+        targets = resolve_targets(log, target)
+    except InputError as trouble:
+        raise InputError(log.placed(str(trouble))) from None
     # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
     from kwis.evaluation.account import few_rows, with_call
     from kwis.evaluation.flow import Run, Steps
     from kwis.evaluation.intervals import Intervals
     from kwis.evaluation.prepare import prepare
     from kwis.evaluation.roster import Roster
-    from kwis.evaluation.split import splits_by
     from kwis.evaluation.statistic import Statistic
     from kwis.intervals.method import draws_blocks
     from kwis.result.presentation import Presentation
@@ -140,7 +159,7 @@ def evaluate(
     wanted = Statistic.of(statistic)
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
-        ready = prepare(log, target, propensity_model=propensity_model, rng=rng)
+        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)

@@ -24,7 +24,7 @@ from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log
 from kwis.errors import InputError
 from kwis.evaluation.prepare import prepare
-from kwis.policy.target import Targets
+from kwis.policy.target import Targets, resolve_targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.result.presentation import rewards_to_lower
 from kwis.runtime.threads import engine
@@ -51,12 +51,24 @@ def sensitivity(
 
     Parameters
     ----------
-    log, target, lower_is_better, said
+    log, target, lower_is_better
         As in :func:`kwis.evaluate`; one target or several.
     gamma
         Factors of at least 1; 1 says that propensities are right.
     propensity_model, repair, rng
         Which propensities are put in doubt: those that :func:`kwis.evaluate` uses with the same arguments.
+    {log arguments}
+
+    Returns
+    -------
+    SensitivityAnalysis
+        ``of(target, reward)`` has the range for every ``gamma``, and in ``flip`` the smallest factor at which
+        the range reaches the logging policy's value. It prints as sentences.
+
+    See Also
+    --------
+    kwis.evaluate : states that factor for its recommendation.
+    kwis.propensity_report : tests the propensities.
 
     Examples
     --------
@@ -81,7 +93,9 @@ def sensitivity(
         refuse_said(said)
     lower = rewards_to_lower(lower_is_better, log.reward_names)
     with engine():
-        ready = prepare(log, target, propensity_model=propensity_model, rng=rng).repaired(repair)
+        ready = prepare(
+            log, resolve_targets(log, target), propensity_model=propensity_model, rng=rng
+        ).repaired(repair)
     assert ready.log.propensity is not None
     mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
     found = []

@@ -41,11 +41,20 @@ def splits_by(log: LoggedBandit, by: By) -> tuple[Split, ...]:
     """One split for each entry of ``by``: a column, or a tuple of columns for their combinations; either may
     also stand alone.
     """
+    return tuple(split(log, columns) for columns in combinations_in(log, by))
+
+
+def combinations_in(log: LoggedBandit, by: By) -> tuple[tuple[str, ...], ...]:
+    """The columns of each entry of ``by``, all of which the log has."""
     alone = isinstance(by, str) or (
         isinstance(by, tuple) and by and all(isinstance(name, str) for name in by)
     )
     wanted = [by] if alone or not isinstance(by, Iterable) else list(by)
-    return tuple(split(log, _combination(columns)) for columns in wanted)
+    found = tuple(_combination(columns) for columns in wanted)
+    for columns in found:
+        for name in columns:
+            log.table.column(name, "by")
+    return found
 
 
 def _combination(columns: Any) -> tuple[str, ...]:

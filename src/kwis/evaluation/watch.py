@@ -52,8 +52,8 @@ class Look:
 
     Attributes
     ----------
-    rows, files
-        Rows and files counted so far; ``fresh`` are the names of those counted at this look.
+    rows, files, fresh
+        Rows and files counted so far, and the names of the files counted at this look.
     waiting
         Files that are not whole yet, and why.
     repeated
@@ -63,9 +63,16 @@ class Look:
     values, changes
         From each target to the interval of its value, and of its difference to the logging policy. Those of
         all targets hold together, at this and every other look.
+    level
+        Probability with which they do.
     propensities_wrong
         Whether weights are too large on average for the propensities to be right: called so by mistake with
         a probability of 5 % at most, over all looks.
+
+    See Also
+    --------
+    kwis.watch : makes it.
+    kwis.BettingSequence : its intervals.
 
     Examples
     --------
@@ -161,6 +168,17 @@ def watch(
     settle
         Seconds without a change after which a file may be whole.
     {log arguments}
+
+    Returns
+    -------
+    Look
+        What all files counted so far say.
+
+    See Also
+    --------
+    kwis.BettingSequence : the intervals used.
+    kwis.evaluate : one look, with repair, checks and narrower intervals.
+    kwis.plan : how many decisions it may take.
 
     Examples
     --------

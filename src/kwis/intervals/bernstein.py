@@ -30,6 +30,11 @@ class EmpiricalBernstein:
         What is known beforehand of ``w r``: a number b says ``-b <= w r <= b``, a pair (low, high) says
         ``low <= w r <= high``. With rewards in [0, 1] and propensities of at least p, ``(0, 1 / p)`` holds.
 
+    See Also
+    --------
+    kwis.LogarithmicSmoothing : needs no bound on the weights.
+    kwis.ClopperPearson : for rewards of 0 and 1.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

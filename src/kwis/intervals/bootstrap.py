@@ -44,6 +44,11 @@ class Bootstrap:
         logs in the order of time whose neighbouring rows depend on each other; ``"auto"`` for the cube root
         of the number of rows. None: single rows, or groups.
 
+    See Also
+    --------
+    kwis.StudentInterval : the default of :func:`kwis.evaluate`, without resampling.
+    kwis.difference : resamples two policies together.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -29,6 +29,11 @@ class ClopperPearson:
         What ``w r`` cannot exceed, known beforehand: with rewards in [0, 1] and propensities of at least p,
         ``1 / p``.
 
+    See Also
+    --------
+    kwis.EmpiricalBernstein : for terms of any kind within bounds.
+    kwis.LogarithmicSmoothing : needs no bound on the weights.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

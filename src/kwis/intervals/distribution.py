@@ -44,6 +44,25 @@ def reward_distribution(sample: WeightedSample, level: float = 0.95, rng: Seed =
     The band is as many standard errors wide as the largest of the correlated errors at all points is with
     probability ``level``, by simulation from their influence.
 
+    Parameters
+    ----------
+    sample
+        Rewards and weights of a policy.
+    level
+        Probability with which the band holds at all points together.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    RewardDistribution
+        Points, the share of rewards at or below each, and the band around it.
+
+    See Also
+    --------
+    kwis.Quantile : one quantile with an interval.
+    kwis.TailMean : the mean beyond a quantile.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -39,15 +39,26 @@ def efron_stein_bound(
         ``(n, K)`` probabilities of every action under the target and under the logging policy.
     action
         Logged actions, from 0.
+    reward
+        Logged rewards.
     bounds
         Range of the rewards, known beforehand.
+    level
+        Probability with which the bound holds.
     draws
         How often all actions are drawn anew.
+    rng
+        A seed or a generator.
 
     Returns
     -------
     Interval
         Its high end is that of ``bounds``: nothing is said about it.
+
+    See Also
+    --------
+    kwis.LogarithmicSmoothing : two-sided, for VIS.
+    kwis.StudentInterval : for large samples.
 
     Examples
     --------

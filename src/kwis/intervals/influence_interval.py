@@ -26,6 +26,11 @@ class InfluenceInterval:
     model_error
         Standard error that a model fitted elsewhere (of the propensities) adds to the estimate.
 
+    See Also
+    --------
+    kwis.StudentInterval : allows for heavy rows and for the range of the rewards.
+    kwis.Bootstrap : resamples.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

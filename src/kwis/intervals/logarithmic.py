@@ -36,6 +36,12 @@ class LogarithmicSmoothing:
     bounds
         Range of the rewards, known beforehand.
 
+    See Also
+    --------
+    kwis.BettingSequence : may be looked at after every row.
+    kwis.EmpiricalBernstein : needs a bound on the weights.
+    kwis.StudentInterval : narrower, and right for large samples.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

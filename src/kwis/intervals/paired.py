@@ -27,9 +27,27 @@ def difference(
 
     Parameters
     ----------
+    estimator
+        Estimates both values.
+    sample_a, sample_b
+        The same rows, weighted for each policy.
     method
         Any interval method, ``Bootstrap()`` if not given. A bandwidth to be selected is selected on each
         sample by itself.
+    level
+        Confidence level of the interval.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    Interval
+        ``value`` is the difference of the two estimates.
+
+    See Also
+    --------
+    kwis.evaluate : compares policies of a log, with checks.
+    kwis.Bootstrap : the default method.
 
     Examples
     --------

@@ -40,6 +40,11 @@ class BettingSequence:
         interval also bets on gains and losses that are smaller than claimed, which makes it much narrower
         where rewards are rare, or nearly always the same.
 
+    See Also
+    --------
+    kwis.watch : follows a growing log with it.
+    kwis.LogarithmicSmoothing : for a single look.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -55,6 +55,12 @@ class StudentInterval:
         Standard error that a model fitted elsewhere (of the propensities) adds to the estimate, see
         :func:`kwis.estimators.joint.model_error`.
 
+    See Also
+    --------
+    kwis.Bootstrap : resamples.
+    kwis.InfluenceInterval : a plain normal interval.
+    kwis.LogarithmicSmoothing : holds at every sample size, and is wider.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

@@ -42,6 +42,12 @@ class Kernel:
         Derivative of ``log_profile``, elementwise. Where it is singular at ``q = 0``, return 0 there: the
         distances it multiplies are 0.
 
+    See Also
+    --------
+    kwis.KernelWIS : takes a kernel.
+    kwis.kernel_mean : averages with one.
+    kwis.select_bandwidth : chooses its bandwidth.
+
     Examples
     --------
     >>> import numpy as np
@@ -117,6 +123,23 @@ def bandwidth_from_lambda(lambda_: float, levels: int) -> float:
 
     Their kernel is ``1 - lambda`` on a match and ``lambda / (levels - 1)`` on a mismatch, with ``lambda``
     from 0 (only equal levels count) to ``(levels - 1) / levels`` (all levels count alike).
+
+    Parameters
+    ----------
+    lambda_
+        Above 0, at most ``(levels - 1) / levels``.
+    levels
+        Number of levels of the categorical feature.
+
+    Returns
+    -------
+    float
+        Infinite where all levels count alike.
+
+    See Also
+    --------
+    kwis.KernelWIS : takes the bandwidth.
+    kwis.RBF : the kernel that it is for.
 
     Examples
     --------

@@ -56,6 +56,8 @@ def cross_fit(
         - a scikit-learn classifier, which learns the logged action from ``log.features()`` with rows weighted
           by ``(reward - lowest reward) / propensity``; the policy takes the action it predicts. It must take
           ``sample_weight``.
+    log
+        What :func:`kwis.read_log` returns.
     reward
         Name or number of the reward to learn from.
     folds
@@ -64,6 +66,18 @@ def cross_fit(
         With this probability a regressor's or classifier's policy takes any action at random.
     name
         Of the policy; None: that of the estimator.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    CrossFitted
+        A target for :func:`kwis.evaluate`. It can be evaluated on ``log`` only.
+
+    See Also
+    --------
+    kwis.trained_elsewhere : for a policy that has not seen the log.
+    kwis.evaluate : evaluates it.
 
     Examples
     --------

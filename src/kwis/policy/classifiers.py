@@ -78,8 +78,8 @@ def _inputs(model: Classifier, log: LoggedBandit) -> Any:
     if wanted != len(columns):
         raise InputError(
             f"`target` must be trained on the {len(columns)} context columns of the log, got a classifier of "
-            f"{wanted} features; "
-            "give a function of the log instead"
+            f"{wanted} features; give a function of the log instead, such as "
+            "lambda log: model.predict_proba(log.features())"
         )
     for name, column in zip(log.context_columns, columns, strict=True):
         if column.kind not in ("number", "boolean"):

@@ -64,6 +64,23 @@ def probability(policy: Any, *, name: str | None = None) -> ProbabilityColumn:
     """Say that a column, an array or what a function of the log returns is the target's probability of the
     logged action.
 
+    Parameters
+    ----------
+    policy
+        Name of a column, an array with one number per row, or a function of the log that returns one.
+    name
+        What results call the policy; None: the name of the column or of the function.
+
+    Returns
+    -------
+    ProbabilityColumn
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.distribution : the probabilities of all actions, which more estimators can use.
+    kwis.chosen : the action that the target takes.
+
     Examples
     --------
     >>> kwis.probability("p_new")
@@ -76,6 +93,23 @@ def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
     """Say that a column, an array or what a function of the log returns is the action the target takes.
 
     ``kwis.chosen(lambda log: (log["age"] > 40).astype(int))`` takes action 1 above forty, and 0 below.
+
+    Parameters
+    ----------
+    policy
+        Name of a column, an array with one label per row, or a function of the log that returns one.
+    name
+        What results call the policy; None: the name of the column or of the function.
+
+    Returns
+    -------
+    ChosenColumn
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.probability : the target's probability of the logged action.
+    kwis.always : the same action in every row.
 
     Examples
     --------
@@ -91,6 +125,24 @@ def distribution(policy: Any, *, name: str | None = None) -> DistributionColumns
 
     Columns of a list that are named after the actions may come in any order; others must follow that of
     ``log.action_names``, as an array must.
+
+    Parameters
+    ----------
+    policy
+        A prefix of columns, a mapping from actions to columns, a list of columns, an array or a function of
+        the log.
+    name
+        What results call the policy; None: the name of the column or of the function.
+
+    Returns
+    -------
+    DistributionColumns
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.probability : one column, with the probability of the logged action.
+    kwis.joined : probabilities in another file.
 
     Examples
     --------
@@ -111,6 +163,20 @@ def trained_elsewhere(target: Target) -> TrainedElsewhere:
 
     A policy that has is flattered by these rows; :func:`kwis.cross_fit` evaluates it on rows it has not seen.
     What is said here answers doubts of :mod:`kwis.checks.training`, but no clear case.
+
+    Parameters
+    ----------
+    target
+        Any target of :func:`kwis.evaluate`.
+
+    Returns
+    -------
+    TrainedElsewhere
+        The same target, with what is known about its training.
+
+    See Also
+    --------
+    kwis.cross_fit : for a policy that learns from the log itself.
 
     Examples
     --------

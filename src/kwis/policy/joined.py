@@ -46,6 +46,16 @@ def joined(source: LogSource, target: Target | None = None, *, key: str | None =
     key
         Column that both tables have; None: the ``key`` of the log.
 
+    Returns
+    -------
+    Joined
+        A target for :func:`kwis.evaluate`. The other file is read when it is evaluated.
+
+    See Also
+    --------
+    kwis.distribution : probabilities in the log itself.
+    kwis.chosen : actions in the log itself.
+
     Examples
     --------
     >>> frame = {"id": range(40), "age": [20, 40] * 20, "action": ["a", "b", "b", "a"] * 10}

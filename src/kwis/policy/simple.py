@@ -85,6 +85,22 @@ SimplePolicy = Always | Uniform | Fixed | EpsilonGreedy | Mix
 def always(action: Label) -> Always:
     """The policy that takes ``action`` in every row: "treat all", "offer B to everybody".
 
+    Parameters
+    ----------
+    action
+        Label of the action, as it is in the log.
+
+    Returns
+    -------
+    Always
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.uniform : every action alike.
+    kwis.mix : a gradual rollout.
+    kwis.chosen : an action that depends on the row.
+
     Examples
     --------
     >>> kwis.always("B")
@@ -95,6 +111,17 @@ def always(action: Label) -> Always:
 
 def uniform() -> Uniform:
     """The policy that takes every action with the same probability.
+
+    Returns
+    -------
+    Uniform
+        A target for :func:`kwis.evaluate`. It draws among the candidates of a row where the log has
+        candidates.
+
+    See Also
+    --------
+    kwis.always : one action in every row.
+    kwis.epsilon_greedy : a policy with some exploration.
 
     Examples
     --------
@@ -116,6 +143,16 @@ def epsilon_greedy(policy: Any, epsilon: float) -> EpsilonGreedy:
     epsilon
         In [0, 1].
 
+    Returns
+    -------
+    EpsilonGreedy
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.uniform : every action alike.
+    kwis.mix : two policies in given shares.
+
     Examples
     --------
     >>> kwis.epsilon_greedy("pick", 0.1)
@@ -129,6 +166,23 @@ def mix(first: Any, second: Any, share: float) -> Mix:
 
     ``kwis.mix("p_old", "p_new", 0.3)`` follows ``p_new`` in 30 % of the decisions. Both may be any target of
     :func:`kwis.evaluate`.
+
+    Parameters
+    ----------
+    first, second
+        Any targets of :func:`kwis.evaluate`.
+    share
+        In [0, 1].
+
+    Returns
+    -------
+    Mix
+        A target for :func:`kwis.evaluate`.
+
+    See Also
+    --------
+    kwis.epsilon_greedy : a policy mixed with chance.
+    kwis.always : one action in every row.
 
     Examples
     --------

@@ -112,6 +112,23 @@ class Difference:
 def diff(last: Evaluation | str | PathLike[str], this: Evaluation | str | PathLike[str]) -> Difference:
     """Compare two evaluations, or files that ``evaluation.to_json`` or ``evaluation.save`` wrote of them.
 
+    Parameters
+    ----------
+    last, this
+        The earlier and the later evaluation, or paths of their files.
+
+    Returns
+    -------
+    Difference
+        For every policy and reward, what the recommended estimate moved by and whether that is more than
+        chance; what was set differently. It prints as sentences.
+
+    See Also
+    --------
+    kwis.load : reads a saved evaluation.
+    kwis.Evaluation.to_json : writes a file to compare.
+    kwis.watch : for a log that is looked at again and again.
+
     Examples
     --------
     >>> frame = kwis.sample_log(300, rng=1)

@@ -38,18 +38,23 @@ class Evaluation:
         Every policy by every estimator and for every reward, the logging policy first.
     changes
         Each target against the logging policy by every estimator, then each pair of targets.
-    recommended
-        From target to the estimate to use, for the first reward; ``recommendations`` has those of all
-        rewards.
+    recommended, recommendations
+        From target to the estimate to use, for the first reward; and those of all rewards.
     diagnostics
         From target to what was found about its weights.
     propensity
         What was found about the propensities as they are in the log, whatever the target.
+    settings
+        Everything that reproduces the evaluation, the call among it.
     repair
         What became of testing logged propensities against the actions taken, and of repairing them; None
         where that was not done.
     rankings
         One per reward, the first reward first, where there are targets to be ranked.
+    paths
+        Normalised Kernel-WIS of each target and reward along the bandwidth, from State-WIS to WIS.
+    segments
+        One per split of ``by``, with estimates and differences of every segment.
     drift
         Change over time or between loggers, where the log has either.
     weights
@@ -63,6 +68,12 @@ class Evaluation:
         What was checked, and what no log can show.
     training
         Whether targets seem to have learnt from the rows that evaluate them, by target and reward.
+
+    See Also
+    --------
+    kwis.evaluate : makes it.
+    kwis.load : reads one that was saved.
+    kwis.diff : compares two.
 
     Examples
     --------
@@ -114,7 +125,14 @@ class Evaluation:
         return self.rankings[0]
 
     def recommendation(self, target: str | None = None, reward: str | None = None) -> Recommendation:
-        """The recommendation for a target and a reward, the first of each unless named."""
+        """The recommendation for a target and a reward, the first of each unless named.
+
+        Returns
+        -------
+        Recommendation
+            The estimate to use in ``row``, its difference to the logging policy in ``change``, and the
+            reasons in ``why``; it prints as sentences.
+        """
         wanted = (
             self.targets[0] if target is None else check.one_of(target, "target", self.targets),
             self.rewards[0] if reward is None else check.one_of(reward, "reward", self.rewards),
@@ -125,69 +143,129 @@ class Evaluation:
         """One line per policy and estimator: value, interval, difference to the logging policy, effective
         rows, verdict.
 
-        ``print(evaluation.table())`` in a terminal; notebooks show it as HTML.
+        Returns
+        -------
+        TextTable
+            ``print`` shows it in a terminal, a notebook as HTML.
         """
         from kwis.result.text_table import table_of
 
         return table_of(self, reward)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The rows as a data frame of pandas, polars or pyarrow: the one named, or else the first of these
-        that is installed.
+        """Every estimate as a data frame: one line per policy, estimator and reward.
+
+        Returns
+        -------
+        DataFrame or Table
+            Of the library named, ``"pandas"``, ``"polars"`` or ``"pyarrow"``, or else of the first of these
+            that is installed. Numbers are per decision, whatever ``per`` was.
         """
         from kwis.result.output import frame_of
 
         return frame_of(self, library)
 
     def summary_frame(self, library: str | None = None) -> Any:
-        """A data frame with one line per target and reward: the estimate to use and what is said of it."""
+        """A data frame with one line per target and reward: the estimate to use and what is said of it.
+
+        Returns
+        -------
+        DataFrame or Table
+            As from :meth:`to_frame`.
+        """
         from kwis.result.output import summary_frame_of
 
         return summary_frame_of(self, library)
 
     def changes_frame(self, library: str | None = None) -> Any:
-        """A data frame with one line per difference between two policies, absolute and relative."""
+        """A data frame with one line per difference between two policies, absolute and relative.
+
+        Returns
+        -------
+        DataFrame or Table
+            As from :meth:`to_frame`.
+        """
         from kwis.result.output import changes_frame_of
 
         return changes_frame_of(self, library)
 
     def segments_frame(self, library: str | None = None) -> Any:
-        """A data frame with one line per segment, policy and reward."""
+        """A data frame with one line per segment, policy and reward.
+
+        Returns
+        -------
+        DataFrame or Table
+            As from :meth:`to_frame`.
+        """
         from kwis.result.output import segments_frame_of
 
         return segments_frame_of(self, library)
 
     def to_markdown(self) -> str:
-        """The answer as Markdown, for a pull request."""
+        """The answer for a pull request.
+
+        Returns
+        -------
+        str
+            Markdown: the recommended estimates in a table per reward, the verdicts, and the call that
+            reproduces them.
+        """
         from kwis.result.markdown import markdown_of
 
         return markdown_of(self)
 
     def save(self, path: str | PathLike[str]) -> Any:
-        """Write everything, arrays included, to a file that :func:`kwis.load` reads."""
+        """Write everything, arrays included, to a file that :func:`kwis.load` reads.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         from kwis.result.keep import save
 
         return save(self, path)
 
     def plot(self, kind: str = "forest", *, target: str | None = None, reward: str | None = None) -> Any:
-        """A chart as matplotlib axes, or as an object with ``svg`` where matplotlib is missing.
+        """Draw a chart of the report.
 
-        ``kind`` is ``"forest"``, ``"weights"``, ``"segments"``, ``"path"`` or ``"propensity"``.
+        Parameters
+        ----------
+        kind
+            ``"forest"``, ``"weights"``, ``"segments"``, ``"path"`` or ``"propensity"``.
+        target, reward
+            The first of each unless named.
+
+        Returns
+        -------
+        Axes
+            Of a new matplotlib figure, ``axes.figure.savefig(path)`` writes it; where matplotlib is missing,
+            an object with the chart as ``svg``.
         """
         from kwis.report.plots import plot_of
 
         return plot_of(self, kind, target, reward)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """Everything as JSON, and into a file if ``path`` is given; arrays with one entry per row are left
-        out.
+        """Everything but the arrays with one entry per row, written to a file too if ``path`` is given.
+
+        Returns
+        -------
+        str
+            JSON, which :func:`kwis.diff` compares.
         """
         from kwis.result.output import json_of
 
         return json_of(self, path)
 
     def to_html(self, path: str | PathLike[str], *, segments: int = SEGMENTS_SHOWN) -> Any:
-        """Write the report, one self-contained file, with the largest ``segments`` of each split."""
+        """Write the report, one self-contained file, with the largest ``segments`` of each split.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
         from kwis.report import write_html
 
         return write_html(self, path, segments=segments)

@@ -52,6 +52,21 @@ def save(evaluation: Evaluation, path: str | PathLike[str]) -> Path:
 def load(path: str | PathLike[str]) -> Evaluation:
     """Read an evaluation that ``evaluation.save(path)`` wrote.
 
+    Parameters
+    ----------
+    path
+        File that ``evaluation.save`` wrote.
+
+    Returns
+    -------
+    Evaluation
+        The evaluation that was saved, arrays included.
+
+    See Also
+    --------
+    kwis.Evaluation.save : writes the file.
+    kwis.diff : compares two evaluations.
+
     Examples
     --------
     >>> frame = kwis.sample_log(300, rng=1)

@@ -236,6 +236,8 @@ class Settings:
         Bandwidth of each target, where one was selected.
     repair
         When logged propensities were to be repaired.
+    propensities
+        Where the propensities are from, in words.
     propensity_source
         Whether propensities come from a randomiser or a model, as somebody said; None where nobody did.
     selection_rows, path_rows
@@ -264,6 +266,7 @@ class Settings:
     path_rows: int
     context: tuple[str, ...] = ()
     repair: str = "auto"
+    propensities: str = ""
     propensity_source: str | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
     call: Reproduction = field(default_factory=Reproduction)

@@ -84,6 +84,8 @@ def answer_in_words(evaluation: Evaluation) -> str:
     several = f"{len(evaluation.targets)} policies" if len(evaluation.targets) > 1 else evaluation.targets[0]
     when = f", {settings.period}" if settings.period else ""
     lines = [f"Evaluation of {several} on {settings.n:,} logged decisions{when}"]
+    if settings.propensities:
+        lines.append(wrapped(f"Propensities: {settings.propensities}", ""))
     for reward in evaluation.rewards:
         lines += ["", *_reward_lines(evaluation, reward)]
     lines += _repair_lines(evaluation)

@@ -17,6 +17,27 @@ def make_folds(n: int, k: int, rng: Seed = 0, group: Any = None) -> Ints:
     With ``group`` (one label per row) whole groups stay together: they are dealt out in order of size, ties
     at random, each to the fold that has the fewest rows so far.
 
+    Parameters
+    ----------
+    n
+        Number of rows.
+    k
+        Number of folds.
+    rng
+        A seed or a generator.
+    group
+        One label per row, or None.
+
+    Returns
+    -------
+    ndarray
+        ``(n,)`` number of the fold of each row.
+
+    See Also
+    --------
+    kwis.cv_score : takes the labels.
+    kwis.select_bandwidth : draws folds like these itself.
+
     Examples
     --------
     >>> kwis.make_folds(6, 3)

@@ -394,7 +394,7 @@ def test_a_column_called_propensity_holds_the_propensities_and_a_note_says_so(na
     table = {name if key == "propensity" else key: values for key, values in ex.example(N).items()}
     log = read_log(table, time="time", group="user")
     np.testing.assert_array_equal(log.propensity, table[name])
-    assert log.notes[0] == f"propensities are those of the column `{name}`, as none were named"
+    assert log.propensity_place == f"column `{name}` (none was named)"
     assert log.context_columns == ("age", "country", "member", "signup", "hour")
 
 

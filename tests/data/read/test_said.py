@@ -248,7 +248,7 @@ def test_bad_lines_are_refused_with_the_line_or_counted(kind: str, tmp_path: Pat
         kwis.read_log(path)
     log = kwis.read_log(path, skip_bad_lines=True)
     assert log.n == N
-    assert "2 of 62 lines are no JSON and were left out" in log.notes
+    assert "left out, as not JSON: 2 of 62 lines" in log.notes
     assert kwis.scan_log(path, skip_bad_lines=True).read().n == N
     with pytest.raises(InputError, match=r"^`skip_bad_lines` must go with JSON, got csv$"):
         kwis.read_log(write(tmp_path / "log.csv", TABLE), skip_bad_lines=True)

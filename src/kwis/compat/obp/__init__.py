@@ -1,11 +1,10 @@
 """Open Bandit Pipeline's names, arguments and result shapes, computed by kwis.
 
-A script written for ``obp.ope`` runs after changing the import to ``kwis.compat.obp`` (or
-``kwis.compat.obp.ope``). What differs:
+A script written for ``obp.ope`` of version 0.5 runs after changing the import to ``kwis.compat.obp.ope``;
+``kwis.compat.obp`` has the same names. What differs:
 
 - intervals redo the whole statistic on every resample, normalisers included. With every reward equal to 1 the
   interval of ``SelfNormalizedInverseProbabilityWeighting`` is [1, 1];
-- arguments are passed by name;
 - ``action_dist`` may have shape ``(n, K)``, or ``(n, K, L)`` with ``position``;
 - what cannot be estimated is refused in a sentence instead of answered with 0;
 - ``lambda_`` cuts weights in self-normalised forms too, where theirs ignores it;

@@ -10,9 +10,10 @@ from typing import Any
 from kwis.errors import UnsupportedError
 
 
-def draw(panels: Mapping[str, Mapping[str, Mapping[str, float]]], unit: float, path: Path | None) -> Any:
+def draw(
+    plt: Any, panels: Mapping[str, Mapping[str, Mapping[str, float]]], unit: float, path: Path | None
+) -> Any:
     """One panel after the other, a point with its interval for every entry; returns the figure."""
-    plt = _pyplot()
     figure, axes = plt.subplots(1, len(panels), figsize=(6.0 * len(panels), 4.5), squeeze=False)
     for axis, (title, entries) in zip(axes[0], panels.items(), strict=True):
         for place, ends in enumerate(entries.values()):
@@ -30,7 +31,8 @@ def draw(panels: Mapping[str, Mapping[str, Mapping[str, float]]], unit: float, p
     return figure
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Matplotlib's interface, refused in a sentence where it is missing."""
     try:
         return import_module("matplotlib.pyplot")
     except ImportError:

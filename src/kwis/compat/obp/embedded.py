@@ -36,6 +36,7 @@ class MarginalizedInverseProbabilityWeighting(ValueEstimator):
         None; the choice of columns is not supported.
     """
 
+    _order = ("reward", "action", "action_embed", "pi_b", "action_dist", "context")
     n_actions: int
     pi_a_x_e_estimator: Any = None
     embedding_selection_method: str | None = None

@@ -45,6 +45,7 @@ class ReplayMethod(ValueEstimator):
     Of a stochastic policy rows count by the probability with which it would have taken their action.
     """
 
+    _order = ("reward", "action", "action_dist", "position")
     estimator_name: str = "rm"
 
     def _core(self) -> Any:
@@ -66,6 +67,7 @@ class DirectMethod(ValueEstimator):
 
     _uses_weights = False
     _uses_predictions = True
+    _order = ("action_dist", "estimated_rewards_by_reg_model", "position")
     estimator_name: str = "dm"
 
     def _core(self) -> Any:
@@ -168,6 +170,7 @@ class BalancedInverseProbabilityWeighting(Clipped):
     :class:`ImportanceWeightEstimator`.
     """
 
+    _order = ("reward", "action")  # theirs differs between value and interval after these
     estimator_name: str = "b-ipw"
 
     def _core(self) -> Any:

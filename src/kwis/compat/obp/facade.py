@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.compat.obp.draw import draw
+from kwis.compat.obp.draw import draw, pyplot
 from kwis.errors import InputError, UnsupportedError
 
 METRICS = ("relative-ee", "se")
@@ -85,6 +85,7 @@ class OffPolicyEvaluation:
         action_dist: Any,
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
+        *,
         alpha: float = 0.05,
         n_bootstrap_samples: int = 100,
         random_state: int | None = None,
@@ -105,6 +106,7 @@ class OffPolicyEvaluation:
         action_dist: Any,
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
+        *,
         alpha: float = 0.05,
         n_bootstrap_samples: int = 100,
         random_state: int | None = None,
@@ -123,7 +125,13 @@ class OffPolicyEvaluation:
             values["estimated_policy_value"] / logged if logged > 0 else np.nan
         )
         return values, pandas.DataFrame(
-            self.estimate_intervals(*shared, alpha, n_bootstrap_samples, random_state, **others)
+            self.estimate_intervals(
+                *shared,
+                alpha=alpha,
+                n_bootstrap_samples=n_bootstrap_samples,
+                random_state=random_state,
+                **others,
+            )
         ).T
 
     def evaluate_performance_of_estimators(
@@ -132,7 +140,8 @@ class OffPolicyEvaluation:
         action_dist: Any,
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
-        metric: str = "relative-ee",
+        *,
+        metric: str = "se",
         **others: Any,
     ) -> dict[str, float]:
         """Error of each estimate against a known value: relative and absolute (``"relative-ee"``) or squared
@@ -158,19 +167,21 @@ class OffPolicyEvaluation:
         action_dist: Any,
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
-        metric: str = "relative-ee",
+        *,
+        metric: str = "se",
         **others: Any,
     ) -> Any:
         """The same errors as a pandas frame."""
+        pandas = _pandas()
         errors = self.evaluate_performance_of_estimators(
             ground_truth_policy_value,
             action_dist,
             estimated_rewards_by_reg_model,
             estimated_pscore,
-            metric,
+            metric=metric,
             **others,
         )
-        return _pandas().DataFrame.from_dict(errors, orient="index", columns=[metric])
+        return pandas.DataFrame.from_dict(errors, orient="index", columns=[metric])
 
     def _each(
         self,
@@ -189,10 +200,7 @@ class OffPolicyEvaluation:
                 "estimated_pscore": estimated_pscore,
                 **others,
             }
-            own = {
-                key: value.get(name) if isinstance(value, Mapping) else value
-                for key, value in arguments.items()
-            }
+            own = {key: _own(value, key, estimator) for key, value in arguments.items()}
             kept = {key: value for key, value in own.items() if value is not None or key not in LOGGED}
             found[name] = run(estimator, {**logged, "action_dist": action_dist, **kept})
         return found
@@ -202,6 +210,7 @@ class OffPolicyEvaluation:
         action_dist: Any,
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
+        *,
         alpha: float = 0.05,
         is_relative: bool = False,
         n_bootstrap_samples: int = 100,
@@ -234,6 +243,7 @@ class OffPolicyEvaluation:
         action_dist_list: Sequence[Any],
         estimated_rewards_by_reg_model: Any = None,
         estimated_pscore: Any = None,
+        *,
         alpha: float = 0.05,
         is_relative: bool = False,
         n_bootstrap_samples: int = 100,
@@ -273,6 +283,7 @@ class OffPolicyEvaluation:
         path: Path | None,
     ) -> Any:
         """One panel per estimator if there are several policies, else one panel."""
+        plt = pyplot()  # refused before the bootstrap, not after it
         unit = float(np.mean(self.bandit_feedback["reward"])) if is_relative else 1.0
         if unit <= 0:
             raise InputError("`is_relative` must be False where the mean logged reward is not positive")
@@ -287,7 +298,7 @@ class OffPolicyEvaluation:
                 one.estimator_name: {name: ends[one.estimator_name] for name, ends in found.items()}
                 for one in self.ope_estimators
             }
-        return draw(panels, unit, path)
+        return draw(plt, panels, unit, path)
 
 
 @dataclass(frozen=True)
@@ -301,6 +312,19 @@ class MultiLoggersOffPolicyEvaluation(OffPolicyEvaluation):
                 f"`bandit_feedback` must have 'stratum_idx', got "
                 f"{', '.join(sorted(map(str, self.bandit_feedback)))}"
             )
+
+
+def _own(value: Any, key: str, estimator: Any) -> Any:
+    """What is meant for one estimator, of a value for all or of a mapping from their names."""
+    if not isinstance(value, Mapping):
+        return value
+    name = estimator.estimator_name
+    needed = key == "estimated_rewards_by_reg_model" and getattr(estimator, "_uses_predictions", False)
+    if needed and name not in value:
+        raise InputError(
+            f"`{key}` must have an entry for {name!r}, got {', '.join(map(repr, value)) or 'none'}"
+        )
+    return value.get(name)
 
 
 def _pandas() -> Any:

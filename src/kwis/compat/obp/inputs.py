@@ -28,7 +28,7 @@ class Given:
     pscore: Any = None
     action_dist: Any = None
     position: Any = None
-    predictions: Any = None
+    estimated_rewards_by_reg_model: Any = None
     estimated_pscore: Any = None
     context: Any = None
     others: Mapping[str, Any] = field(default_factory=dict)
@@ -43,13 +43,17 @@ class Given:
         """An argument, refused if it was left out."""
         value = getattr(self, field)
         if value is None:
-            called = "estimated_rewards_by_reg_model" if field == "predictions" else field
-            raise InputError(f"`{called}` must be given for {self.name}, got None")
+            raise InputError(f"`{field}` must be given for {self.name}, got None")
         return value
 
     def distribution(self) -> Floats:
         """``(n, K)`` probabilities of every action at each row's position."""
-        shares = at_position(self.needed("action_dist"), "action_dist", self.position)
+        rows, logged = np.shape(self.needed("action_dist"))[:1], np.shape(self.action)
+        if rows and len(logged) == 1 and logged == np.shape(self.reward) != rows:
+            raise InputError(
+                f"`action_dist` must have one row per logged action, got {rows[0]} for {logged[0]} actions"
+            )
+        shares = at_position(self.action_dist, "action_dist", self.position)
         if (shares < 0).any():
             row = int(np.argmax((shares < 0).any(axis=1)))
             raise InputError(f"`action_dist` must not be negative, got {shares[row].min()} at row {row}")
@@ -81,7 +85,7 @@ class Given:
     def predicted(self, shares: Floats) -> Floats:
         """``(n, K)`` predicted rewards at each row's position."""
         name = "estimated_rewards_by_reg_model"
-        guesses = at_position(self.needed("predictions"), name, self.position)
+        guesses = at_position(self.needed(name), name, self.position)
         if guesses.shape != shares.shape:
             raise InputError(
                 f"`{name}` must have the shape of `action_dist`, got {guesses.shape} and {shares.shape}"

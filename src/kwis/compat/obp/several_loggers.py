@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +40,11 @@ class MultiLoggersBalancedInverseProbabilityWeighting(BaseMultiLoggersOffPolicyE
     their probability of the action, each by its share of the rows.
     """
 
+    _pscore = "pscore_avg"
     estimator_name: str = "multi_bal_ipw"
 
     def _ratio(self, given: Given, shares: Floats) -> Floats:
-        name = "estimated_pscore_avg" if self.use_estimated_pscore else "pscore_avg"
+        name = f"estimated_{self._pscore}" if self.use_estimated_pscore else self._pscore
         together = check.column(given.other(name), name, shares.shape[0], like="action_dist")
         if ((together <= 0) | (together > 1)).any():
             row = int(np.argmax((together <= 0) | (together > 1)))
@@ -58,7 +59,7 @@ class MultiLoggersWeightedInverseProbabilityWeighting(BaseMultiLoggersOffPolicyE
     Resamples keep these shares.
     """
 
-    _doubly_robust: ClassVar[bool] = False
+    _order = ("reward", "action")  # theirs differs between value and interval after these
     estimator_name: str = "multi_weighted_ipw"
 
     def _sample(self, given: Given) -> WeightedSample:

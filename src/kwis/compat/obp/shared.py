@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -37,21 +38,13 @@ class ValueEstimator(BaseOffPolicyEstimator):
 
     _uses_weights = True
     _uses_predictions = False
+    _pscore = "pscore"
 
-    def estimate_policy_value(
-        self,
-        *,
-        reward: Any = None,
-        action: Any = None,
-        pscore: Any = None,
-        action_dist: Any = None,
-        position: Any = None,
-        estimated_rewards_by_reg_model: Any = None,
-        estimated_pscore: Any = None,
-        context: Any = None,
-        **kwargs: Any,
-    ) -> float:
+    def estimate_policy_value(self, *args: Any, **kwargs: Any) -> float:
         """Estimated value of the evaluation policy ``action_dist``.
+
+        Arguments by position are in the order of Open Bandit Pipeline 0.5, which depends on the estimator:
+        reward, action, action_dist, then predicted rewards if it uses them, pscore, position.
 
         Parameters
         ----------
@@ -71,37 +64,19 @@ class ValueEstimator(BaseOffPolicyEstimator):
             What other estimators need: ``estimated_importance_weights``, ``stratum_idx``, ``pscore_avg``,
             ``action_embed``, ``pi_b``, ``p_e_a``. Left alone by those that have no use for it.
         """
-        given = Given(
-            name=self.estimator_name,
-            reward=reward,
-            action=action,
-            pscore=pscore,
-            action_dist=action_dist,
-            position=position,
-            predictions=estimated_rewards_by_reg_model,
-            estimated_pscore=estimated_pscore,
-            context=context,
-            others=kwargs,
-        )
-        return float(self._core().estimate(self._sample(given)).value)
+        return float(self._core().estimate(self._sample(self._given(args, kwargs))).value)
 
     def estimate_interval(
         self,
-        *,
-        reward: Any = None,
-        action: Any = None,
-        pscore: Any = None,
-        action_dist: Any = None,
-        position: Any = None,
-        estimated_rewards_by_reg_model: Any = None,
-        estimated_pscore: Any = None,
-        context: Any = None,
+        *args: Any,
         alpha: float = 0.05,
         n_bootstrap_samples: int = 10_000,
         random_state: int | None = None,
         **kwargs: Any,
     ) -> dict[str, float]:
         """Percentile bootstrap interval at level ``1 - alpha``, the whole statistic redone on every resample.
+
+        Other arguments are those of :meth:`estimate_policy_value`.
 
         Returns
         -------
@@ -117,21 +92,37 @@ class ValueEstimator(BaseOffPolicyEstimator):
         rng = (
             np.random.default_rng() if random_state is None else check.whole(random_state, "random_state", 0)
         )
-        given = Given(
-            name=self.estimator_name,
-            reward=reward,
-            action=action,
-            pscore=pscore,
-            action_dist=action_dist,
-            position=position,
-            predictions=estimated_rewards_by_reg_model,
-            estimated_pscore=estimated_pscore,
-            context=context,
-            others=kwargs,
-        )
-        low, mean, high = _percentiles(self._core(), self._sample(given), alpha, replicates, rng)
+        sample = self._sample(self._given(args, kwargs))
+        low, mean, high = _percentiles(self._core(), sample, alpha, replicates, rng)
         level = f"{round(100 * (1 - alpha), 6)}%"
         return {"mean": mean, f"{level} CI (lower)": low, f"{level} CI (upper)": high}
+
+    @property
+    def _order(self) -> tuple[str, ...]:
+        """Arguments by position, as in Open Bandit Pipeline 0.5."""
+        predicted = ("estimated_rewards_by_reg_model",) if self._uses_predictions else ()
+        return (
+            "reward",
+            "action",
+            "action_dist",
+            *predicted,
+            self._pscore,
+            "position",
+            f"estimated_{self._pscore}",
+        )
+
+    def _given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Given:
+        if len(args) > len(self._order):
+            raise WrongTypeError(
+                f"{self.estimator_name} takes {len(self._order)} arguments by position "
+                f"({', '.join(self._order)}), got {len(args)}"
+            )
+        placed = dict(zip(self._order, args, strict=False))
+        for name in placed.keys() & kwargs.keys():
+            raise WrongTypeError(f"`{name}` must be given once, got it by position and by name")
+        named = {**placed, **kwargs}
+        own = {entry.name: named.pop(entry.name) for entry in fields(Given) if entry.name in named}
+        return Given(**{**own, "name": self.estimator_name, "others": named})
 
     @abstractmethod
     def _core(self) -> Any:

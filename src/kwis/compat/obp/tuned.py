@@ -100,9 +100,9 @@ class BaseOffPolicyEstimatorTuning(ValueEstimator):
         number(self.delta, "delta", 0.0, 1.0)
         self.best_hyperparam: float | None = None
 
-    def estimate_policy_value(self, **kwargs: Any) -> float:
+    def estimate_policy_value(self, *args: Any, **kwargs: Any) -> float:
         """Estimated value at the candidate chosen, which ``best_hyperparam`` keeps."""
-        value = super().estimate_policy_value(**kwargs)
+        value = super().estimate_policy_value(*args, **kwargs)
         self.best_hyperparam = self._chosen
         return value
 

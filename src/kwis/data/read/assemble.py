@@ -21,7 +21,7 @@ from kwis.data.distributions import codes_of, named, numbers_in
 from kwis.data.encode import encode, seconds
 from kwis.data.log import PROPENSITY_SOURCES, LoggedBandit, PropensitySource
 from kwis.data.position import POSITION_PARTS, with_positions_in_actions
-from kwis.data.read.behaviour import Decisions
+from kwis.data.read.behaviour import Decisions, place_in_words
 from kwis.data.read.by_logger import Loggers, behaviour_by_logger
 from kwis.data.read.context import context_columns
 from kwis.data.read.source import Roles, Source, with_usual_propensity
@@ -50,8 +50,9 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
         raise InputError("`source` must have rows, got none")
     if table.n < FEW_ROWS:
         warn(f"the log has only {table.n} rows; below {FEW_ROWS} intervals mean little", 4)
-    _refuse_unknown(table, roles)
-    roles, usual = with_usual_propensity(_with_position(roles, table), table)
+    refuse_unknown(table, roles)
+    asked_for = roles.propensity
+    roles = with_usual_propensity(_with_position(roles, table), table)
     table, asked = with_candidates(table, roles.candidates)
     rewards = table.expand(roles.rewards, "reward")
     if not rewards and roles.reward is not False:
@@ -84,6 +85,7 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
         source_rows=source_rows,
         propensity=behaviour.logged,
         behaviour=behaviour.whole,
+        propensity_place=place_in_words(roles.propensity, behaviour, named=asked_for is not None),
         propensity_source=source_of_propensity if behaviour.logged is not None else None,
         row_weight=None if roles.row_weight is None else _row_weights(table, roles.row_weight),
         group=None if roles.group is None else kept(_labels(table, roles.group, "group")[0]),
@@ -96,7 +98,7 @@ def _assembled(source: Source, roles: Roles) -> LoggedBandit:
         position=None if slot is None else kept(slot),
         position_names=slots,
         key=roles.key,
-        notes=(*source.notes, *dropped, *usual, *_sizes(offered), *context.notes, *encoding.notes),
+        notes=(*source.notes, *dropped, *_sizes(offered), *context.notes, *encoding.notes),
         context_columns=context.names,
         context_named=roles.context is not None or not context.names,
     )
@@ -141,7 +143,7 @@ def _sizes(offered: Candidates | None) -> tuple[str, ...]:
     return () if offered is None else (sizes_in_words(offered.available),)
 
 
-def _refuse_unknown(table: Table, roles: Roles) -> None:
+def refuse_unknown(table: Table, roles: Roles) -> None:
     """Refuse names of columns that the table does not have, all of them before anything is computed."""
     columns = {"action": roles.action or "action", "row_weight": roles.row_weight, "group": roles.group}
     columns |= {"time": roles.time, "logger": roles.logger, "key": roles.key, "position": roles.position}

@@ -59,6 +59,8 @@ from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
+_SHOWN = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
@@ -117,6 +119,16 @@ def behaviour_of(propensity: PropensityColumns | None, decisions: Decisions) -> 
     whole, names = whole_in_columns(propensity, decisions)
     said = [named(name, "propensity") for name in names]
     return _of_all(whole, decisions, said if len(said) == len(decisions.actions) else None, names)
+
+
+def place_in_words(propensity: PropensityColumns | None, found: Behaviour, *, named: bool) -> str:
+    """Where propensities were read; ``named``: whether somebody said where they are."""
+    if not found.columns:
+        return "as given"
+    if isinstance(propensity, str) and propensity in found.columns:
+        return f"column `{propensity}`" + ("" if named else " (none was named)")
+    shown = ", ".join(f"`{name}`" for name in found.columns[:_SHOWN])
+    return f"columns {shown}" + (f" and {more} more" if (more := len(found.columns) - _SHOWN) > 0 else "")
 
 
 def _is_single_column(name: str, decisions: Decisions) -> bool:

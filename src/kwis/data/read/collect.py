@@ -16,8 +16,9 @@ from typing import Any
 
 from kwis.data.log import LoggedBandit, in_files
 from kwis.data.read.arguments import LogArguments, refuse_said
-from kwis.data.read.assemble import assemble
+from kwis.data.read.assemble import assemble, refuse_unknown
 from kwis.data.read.batches import ArrowData, Batches, ParquetFiles
+from kwis.data.read.files import parquet_head
 from kwis.data.read.frames import from_frame
 from kwis.data.read.read_log import completed, read_source
 from kwis.data.read.scan import ScannedLog, Whole, scan_log
@@ -45,6 +46,7 @@ def collected(
         return assemble(read, completed(log.roles, read))
     if isinstance(source, ArrowData):
         runner = runner_of(None, progress)  # what is here is not sent to workers
+    _refuse_unknown(source, log.roles)
     names, notes = _columns(source, log.roles)
     table = _table(source, source.parts(runner), names, runner)
     files = _files(source)
@@ -88,6 +90,13 @@ def _whole(source: Whole, runner: Runner) -> TableSource:
         runner.fetch(runner.call(read_source, *arguments)) if source.is_path else read_source(*arguments)
     )
     return found
+
+
+def _refuse_unknown(source: Batches, roles: Roles) -> None:
+    """Refuse names that no column of the files has, before all their rows are read."""
+    types = source.types
+    if isinstance(source, ParquetFiles) and any(name not in types for name in roles.columns()):
+        refuse_unknown(parquet_head(source.footers[0].path, types), roles)
 
 
 def _columns(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:

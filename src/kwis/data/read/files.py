@@ -5,7 +5,7 @@ Several files are read in the order of their names and must have the same column
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ from kwis.data.read.limits import refuse_cells
 from kwis.data.read.source import Source
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.data.read.uneven import note_on as note_on_uneven
+from kwis.data.table import Table
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,6 +112,16 @@ def read_files(
         notes=(*notes, *note_on_uneven(list(differing))),
         dialect="duckdb",
     )
+
+
+def parquet_head(path: str, columns: Iterable[str], rows: int = 1_000) -> Table:
+    """The first rows of a Parquet file; columns that it does not have itself are empty."""
+    source = _PARQUET.format(listed([path]))
+    doing = f"cannot read {path!r}"
+    with connect() as connection, clear_errors(doing):
+        own = connection.sql(f"SELECT * FROM {source}").columns
+        more = "".join(f", NULL AS {quoted(name)}" for name in columns if name not in own)
+        return query_table(connection, f"SELECT *{more} FROM {source} LIMIT {rows}", doing)
 
 
 def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:

@@ -142,7 +142,7 @@ def good_lines(paths: Sequence[str], *, wanted: bool) -> Iterator[GoodLines]:
         bad, total = sum(bad for bad, _ in counts), sum(total for _, total in counts)
         if bad == total:
             raise InputError(f"{paths[0]!r} must hold one JSON object per line, got none in {total:,} lines")
-        notes = (f"{bad:,} of {total:,} lines are no JSON and were left out",) if bad else ()
+        notes = (f"left out, as not JSON: {bad:,} of {total:,} lines",) if bad else ()
         yield GoodLines(copies, notes)
 
 

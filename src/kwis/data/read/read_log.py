@@ -48,6 +48,17 @@ def read_log(source: LogSource, **said: Unpack[LogArguments]) -> LoggedBandit:
         a DuckDB or SQLite database. An open connection to either database will do too.
     {log arguments}
 
+    Returns
+    -------
+    LoggedBandit
+        Actions, rewards, propensities and encoded context; ``print(log.describe())`` shows what was read.
+
+    See Also
+    --------
+    kwis.scan_log : the same for a log that may be larger than memory.
+    kwis.evaluate : takes the same arguments and reads the log itself.
+    kwis.sample_log : a log to try things on.
+
     Examples
     --------
     >>> frame = {"age": [20, 40] * 20, "action": ["a", "b"] * 20, "p": [0.5] * 40, "reward": [1, 0] * 20}

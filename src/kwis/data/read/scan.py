@@ -47,10 +47,17 @@ class ScannedLog:
 
     Attributes
     ----------
+    source
+        Where the rows are.
     roles
         Which columns are what.
     call
         The call of :func:`kwis.scan_log` that made it.
+
+    See Also
+    --------
+    kwis.scan_log : makes it.
+    kwis.LoggedBandit : the log once it is read.
 
     Examples
     --------
@@ -107,6 +114,16 @@ def scan_log(source: LogSource, **said: Unpack[LogArguments]) -> ScannedLog:
         tables and record batches, where an iterator can be evaluated once; or a Dask dataframe, read by the
         workers of the ``client`` it is evaluated with.
     {log arguments}
+
+    Returns
+    -------
+    ScannedLog
+        Where the log is and what its columns mean; rows are read when it is evaluated.
+
+    See Also
+    --------
+    kwis.read_log : reads the log at once.
+    kwis.evaluate : takes what this returns.
 
     Examples
     --------

@@ -79,17 +79,11 @@ def _names_in(named: Any) -> Iterator[str]:
             yield from _names_in(entry)
 
 
-def with_usual_propensity(roles: Roles, names: Container[str]) -> tuple[Roles, tuple[str, ...]]:
-    """Roles in which a column holds the propensities by its name where nobody named one, and a note that says
-    so.
-    """
-    usual = (
-        next((name for name in USUAL_PROPENSITY if name in names), None) if roles.propensity is None else None
-    )
-    if usual is None:
-        return roles, ()
-    note = f"propensities are those of the column `{usual}`, as none were named"
-    return replace(roles, propensity=usual), (note,)
+def with_usual_propensity(roles: Roles, names: Container[str]) -> Roles:
+    """Roles in which a column holds the propensities by its name where nobody named one."""
+    if roles.propensity is not None:
+        return roles
+    return replace(roles, propensity=next((name for name in USUAL_PROPENSITY if name in names), None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

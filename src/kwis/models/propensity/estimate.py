@@ -104,6 +104,8 @@ def estimate_propensities(
 
     Parameters
     ----------
+    log
+        What :func:`kwis.read_log` returns.
     model
         A scikit-learn classifier with ``predict_proba``, trained on ``log.features()``. None: smooth
         regression and boosted trees, mixed; see :mod:`kwis.models.propensity.learners`. Either of these by
@@ -113,6 +115,20 @@ def estimate_propensities(
         over all folds.
     floor
         Smallest probability; None: ``1/n``, below which nothing can be told from never.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    EstimatedPropensity
+        Probabilities of all actions in every row, and how well they predict held-out actions; ``attach(log)``
+        puts them into the log.
+
+    See Also
+    --------
+    kwis.propensity_report : tests them.
+    kwis.repair_propensities : for propensities that were logged.
+    kwis.evaluate : estimates them itself where the log has none.
 
     Examples
     --------

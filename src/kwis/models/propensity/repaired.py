@@ -118,6 +118,8 @@ def repair_propensities(
 
     Parameters
     ----------
+    log
+        A log with logged propensities.
     terms
         Which of ``scale``, ``actions`` and ``context`` may take part, where the whole distribution is known.
     folds
@@ -126,6 +128,20 @@ def repair_propensities(
         ``convincing``: repair if held-out actions become more likely by more than chance; ``helpful``: if
         they become more likely at all, for propensities that other tests have called wrong; ``always``:
         whatever the test says.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    RepairedPropensity
+        The propensities to use, which are those logged unless a repair was made; ``note`` says which, and
+        ``attach(log)`` puts them into the log.
+
+    See Also
+    --------
+    kwis.propensity_report : says where propensities are wrong.
+    kwis.estimate_propensities : for a log without propensities.
+    kwis.evaluate : repairs them itself where tests fail.
 
     Examples
     --------

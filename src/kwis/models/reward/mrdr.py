@@ -23,6 +23,16 @@ def mrdr_weights(weight: ArrayLike, propensity: ArrayLike) -> Floats:
     propensity
         Probability with which the logged action was taken.
 
+    Returns
+    -------
+    ndarray
+        ``(n,)``, one number per row.
+
+    See Also
+    --------
+    kwis.predict_rewards : takes them as ``row_weight``.
+    kwis.DoublyRobust : the estimate whose variance they reduce.
+
     Examples
     --------
     >>> kwis.mrdr_weights([2.0, 1.0], [0.5, 1.0])

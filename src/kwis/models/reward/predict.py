@@ -99,15 +99,31 @@ def predict_rewards(
 
     Parameters
     ----------
+    log
+        What :func:`kwis.read_log` returns.
     reward
         Name or number of the reward.
     model
-        Any scikit-learn regressor, fitted to the design above. None: the better of the two default models.
+        Any scikit-learn regressor; it learns from ``log.features()`` beside one 0/1 column per action. None:
+        ridge regression or boosted trees, whichever predicts held-out rewards better.
     row_weight
         How much each row counts in the fit and in the comparison of models, as from
         :func:`kwis.mrdr_weights`; None: what the log says, or all alike.
     folds
         Each row is predicted from the other folds; rows of a group share a fold.
+    rng
+        A seed or a generator.
+
+    Returns
+    -------
+    PredictedRewards
+        Predictions for every row and action, and the model's error on held-out rows.
+
+    See Also
+    --------
+    kwis.DoublyRobust : uses the predictions.
+    kwis.mrdr_weights : how much each row should count in the fit.
+    kwis.evaluate : takes the model as ``reward_model``.
 
     Examples
     --------

@@ -27,6 +27,12 @@ class PredictedSample(WeightedSample):
     predicted_value
         ``(n,)`` mean predicted reward of the policy's actions, ``sum_a pi(a|s) q(s, a)``.
 
+    See Also
+    --------
+    kwis.predict_rewards : predictions for a log.
+    kwis.WeightedSample : a sample without predictions.
+    kwis.DoublyRobust : the estimator that needs them.
+
     Examples
     --------
     >>> sample = kwis.WeightedSample(

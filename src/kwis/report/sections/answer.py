@@ -74,6 +74,7 @@ def _kicker(evaluation: Evaluation) -> str:
         brief(settings.call.source) if settings.call.source else "",
         f"{count(settings.n)} decisions",
         settings.period or "",
+        f"propensities: {settings.propensities}" if settings.propensities else "",
         f"reward: {settings.presentation.label(evaluation.rewards[0])}" if evaluation.rewards else "",
     ]
     return " · ".join(part for part in parts if part)
