@@ -248,3 +248,11 @@ def test_one_row_has_a_statistic_but_no_standard_error(estimator):
     found = estimator.estimate(kwis.WeightedSample(context=[[0.0]], weight=[2.0], reward=[3.0]))
     assert found.value == 3.0
     assert np.isnan(found.std_error)
+
+
+@every_statistic
+def test_a_resample_without_positive_weights_has_no_value(estimator):
+    sample = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[0.0, 1.0], reward=[1.0, 4.0])
+    values = estimator.resampled(sample, np.array([[2.0, 1.0], [0.0, 1.0]]), influence=True).values
+    assert np.isnan(values[0])
+    assert values[1] == 4.0

@@ -116,3 +116,11 @@ def test_rewards_that_vary_are_what_makes_a_weight_matter():
     assert (columns.scales, columns.place) == ([3], [0, 0])
     size = reward + np.abs(reward - reward.mean())
     assert columns.importance == pytest.approx((size / size.mean() + 1) / 2)
+
+
+def test_other_weights_of_a_single_job_are_those_of_the_estimator():
+    sample = _samples(mass=False, grouped=False)[0]
+    weights = [sample.weight, np.sqrt(sample.weight)]
+    (values,) = reweighted_together([Job(kwis.StateWIS(), sample)], weights)
+    expected = [kwis.StateWIS().estimate(sample.with_weight(weight)).value for weight in weights]
+    assert values == pytest.approx(expected, rel=1e-12)

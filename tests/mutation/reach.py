@@ -98,10 +98,15 @@ class Recorder:
 
 
 def lines_of(source: str, line: int) -> range:
-    """Lines from the start of the statement that has ``line`` to that line."""
-    inside = [
-        node.lineno
+    """Lines from the start of the statement that has ``line`` to that line; none for a statement that runs at
+    import, whatever lambdas it holds.
+    """
+    around = [
+        node
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
-    return range(max(inside, default=line), line + 1)
+    inside_function = any(
+        isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line for node in around
+    )
+    return range(max(node.lineno for node in around), line + 1) if inside_function else range(0)

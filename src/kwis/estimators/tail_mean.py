@@ -75,6 +75,6 @@ class TailMean:
         sign, size = (1.0, 1 - self.share) if self.upper else (-1.0, self.share)
         beyond = sign * np.maximum(sign * (sample.reward[:, None] - quantile), 0.0) / size
         total = counts.sum(axis=0)
-        mean = np.einsum("ib,ib->b", counts, np.where(counts > 0, rewards.load * beyond, 0.0)) / total
+        mean = np.einsum("ib,ib->b", counts, rewards.load * beyond) / total
         values = quantile + mean
         return Resamples(values, rewards.influence_of(beyond, mean) if influence else None)
