@@ -1,12 +1,14 @@
 """What every estimator promises, tried on all of them."""
 
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import kwis
 from kwis.estimators import Difference, PairedSample
+from kwis.estimators.protocol import Resamples
 from kwis.estimators.resampling import copies, resamples, resamples_by_taking
 from kwis.stats.influence import resampled_errors
 from tests.estimators.catalogue import (
@@ -48,13 +50,47 @@ def test_counting_rows_and_taking_them_give_the_same(estimator, mass, groups):
         )
 
 
-@every_estimator
+PREDICTED = [kwis.DirectMethod(), kwis.DoublyRobust(), kwis.DoublyRobust(kwis.KernelWIS(1.0))]
+STATISTICS = [kwis.Quantile(), kwis.TailMean()]
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *STATISTICS, *PREDICTED], ids=label)
 def test_influence_on_resamples_comes_on_request_only(estimator):
     sample, counts = some_sample(), np.ones((12, 2))
+    sample = kwis.PredictedSample(sample, predicted=sample.reward / 2, predicted_value=sample.reward)
     assert estimator.resampled(sample, counts).influence is None
+    pair = PairedSample(sample, sample)
+    assert Difference(estimator, estimator).resampled(pair, counts).influence is None
     for found in (resamples, resamples_by_taking):
         assert found(estimator, sample, counts).influence is None
         assert found(estimator, sample, counts, influence=True).influence.shape == (12, 2)
+
+
+@dataclass(frozen=True)
+class WithoutInfluence:
+    """VIS, which tells its value only."""
+
+    name: str = "value only"
+
+    def estimate(self, sample):
+        return kwis.Estimate(name=self.name, value=kwis.VIS().estimate(sample).value, n=sample.n)
+
+    def resampled(self, sample, counts, *, influence=False):
+        return Resamples(kwis.VIS().resampled(sample, counts).values)
+
+
+def test_influence_that_a_part_does_not_give_is_left_out():
+    sample, counts = some_sample(), np.ones((12, 2))
+    sample = kwis.PredictedSample(sample, predicted=sample.reward / 2, predicted_value=sample.reward)
+    bare, plain = WithoutInfluence(), kwis.VIS()
+    for pair in (Difference(bare, plain), Difference(plain, bare)):
+        found = pair.resampled(PairedSample(sample, sample), counts, influence=True)
+        assert found.influence is None
+        assert found.values.tolist() == [0.0, 0.0]
+        assert np.isnan(pair.estimate(PairedSample(sample, sample)).std_error)
+    found = kwis.DoublyRobust(bare).resampled(sample, counts, influence=True)
+    assert found.influence is None
+    assert found.values == pytest.approx([kwis.DoublyRobust().estimate(sample).value] * 2)
 
 
 @every_estimator

@@ -139,6 +139,26 @@ class TestSelection:
         choice = kwis.select_bandwidth(sample.context, sample.weight, group=group)
         assert kwis.KernelWIS("cv").estimate(grouped).bandwidth == choice.value
 
+    @pytest.mark.parametrize(
+        ("rows", "groups", "folds"), [(3, None, 3), (4, None, 4), (12, 3, 3), (40, 9, 5)]
+    )
+    def test_there_are_no_more_folds_than_rows_or_groups(self, sample, rows, groups, folds):
+        few = sample.take(np.arange(rows))
+        group = None if groups is None else np.arange(rows) % groups
+        few = kwis.WeightedSample(context=few.context, weight=few.weight, reward=few.reward, group=group)
+        expected = kwis.select_bandwidth(few.context, few.weight, folds=folds, group=group)
+        assert kwis.KernelWIS("cv").estimate(few).choice.score == expected.score
+
+    @pytest.mark.parametrize("per_feature", [False, True])
+    def test_masses_and_categories_reach_the_selection(self, sample, per_feature):
+        rng = np.random.default_rng(1)
+        context = np.column_stack([sample.context[:, 0], rng.integers(0, 3, 90)])
+        given = {"categorical": (1,), "mass": rng.integers(1, 4, 90).astype(float)}
+        thinned = kwis.WeightedSample(context=context, weight=sample.weight, reward=sample.reward, **given)
+        expected = kwis.select_bandwidth(context, sample.weight, per_feature=per_feature, **given)
+        found = kwis.KernelWIS("cv", per_feature=per_feature).estimate(thinned)
+        assert np.array_equal(found.bandwidth, expected.value)
+
     def test_copies_of_a_row_do_not_tempt_the_bandwidth_to_zero(self, sample):
         noisy = kwis.WeightedSample(
             context=sample.context, weight=np.random.default_rng(0).exponential(size=90), reward=sample.reward

@@ -15,8 +15,10 @@ from kwis.estimators.sampled import SampledWeights, _calibrated
 from kwis.estimators.together import Job, estimates_together, reweighted_together
 from kwis.kernel import points_of
 from kwis.kernel.sampling import priority
+from kwis.runtime.arrays import stretches
 from kwis.runtime.threads import engine
 from tests.reference import sampled_neighbours as twin
+from tests.reference.estimators import standard_error
 
 
 def sample_of(n, d=4, seed=0, *, groups=False, mass=False, categorical=(), spread=1.0):
@@ -61,22 +63,28 @@ def one_attempt(monkeypatch):
     monkeypatch.setattr(precision, "_FEWEST", 600)
 
 
+def drawn(sample, weights, size=20, importance=None, seed=3, categorical=()):
+    """Weights applied from sampled neighbours, and the neighbours with their chances."""
+    n = sample.n
+    points = points_of(sample.context, 0.8, kwis.RBF, categorical)
+    mass = np.ones(n) if sample.mass is None else sample.mass
+    importance = np.ones(n) if importance is None else importance
+    seen, draw = {}, sampled._draw_neighbours
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampled, "_draw_neighbours", lambda *given: seen.setdefault("near", draw(*given)))
+        found = SampledWeights.of(points, weights, mass, importance, size=size, seed=seed, dtype=np.float64)
+    return found, seen["near"]
+
+
 @pytest.mark.parametrize(("mass", "categorical"), [(False, ()), (True, (1,))])
 def test_it_is_the_slow_twin(mass, categorical):
     sample = sample_of(60, 3, mass=mass, categorical=categorical)
     masses = np.ones(60) if sample.mass is None else sample.mass
-    points = points_of(sample.context, 0.8, kwis.RBF, categorical)
-    seen = {}
-    draw = sampled._draw_neighbours
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampled, "_draw_neighbours", lambda *given: seen.setdefault("near", draw(*given)))
-        found = SampledWeights.of(
-            points, [sample.weight], masses, np.ones(60), size=20, seed=3, dtype=np.float64
-        )
+    found, near = drawn(sample, [sample.weight], categorical=categorical)
     columns = np.column_stack([sample.reward, np.ones(60)])
     parts = found.parts(columns)
     plain, normalised, errors = twin.values(
-        *seen["near"],
+        *near,
         found.rows.tolist(),
         found.chance,
         sample.context,
@@ -97,6 +105,114 @@ def test_it_is_the_slow_twin(mass, categorical):
         errors[0], rel=1e-12
     )
     assert np.sqrt(np.square(spread[:, 0]).sum()) / parts.sums[1] == pytest.approx(errors[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("mass", [False, True])
+@pytest.mark.parametrize("stretch", [1 << 17, 7])
+def test_how_sums_react_to_a_row_is_the_slow_twin(monkeypatch, mass, stretch):
+    monkeypatch.setattr(sampled, "stretches", lambda n: stretches(n, stretch))
+    sample = sample_of(30, 2, mass=mass)
+    masses = np.ones(30) if sample.mass is None else sample.mass
+    found, near = drawn(sample, [sample.weight], 14)
+    columns = np.column_stack([sample.reward - 0.3, np.ones(30)])
+    parts = found.parts(columns)
+    data = *near, found.rows.tolist(), found.chance, sample.context, sample.weight, masses
+    mean, noise = twin.reaction(*data, columns, parts.sums, 0.8)
+    np.testing.assert_allclose(parts.direct, mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(parts.noise, noise, rtol=1e-9, atol=1e-9)
+    assert parts.isolation == pytest.approx(twin.isolation(*data, 0.8), rel=1e-12)
+    assert (parts.neighbours, parts.checked) == (near[0].size, 7)  # half as many rows are checked
+
+
+@pytest.mark.parametrize("stretch", [1 << 17, 7])
+def test_sums_of_several_weightings_are_those_of_the_slow_twin(monkeypatch, stretch):
+    monkeypatch.setattr(sampled, "stretches", lambda n: stretches(n, stretch))
+    sample = sample_of(25, 2, mass=True)
+    rng = np.random.default_rng(1)
+    weights = [sample.weight, 5 * rng.permutation(sample.weight), rng.uniform(0.5, 2, 25)]
+    found, near = drawn(sample, weights, 12)
+    sums = found.sums(np.column_stack([sample.reward, np.ones(25)]))
+    for place, weight in enumerate(weights):
+        data = sample.context, weight, sample.mass, sample.reward, 0.8
+        plain, normalised, _ = twin.values(*near, found.rows.tolist(), found.chance, *data)
+        assert sums[0, place] == pytest.approx(plain * sample.mass.sum(), rel=1e-12)
+        assert sums[0, place] / sums[1, place] == pytest.approx(normalised, rel=1e-12)
+
+
+def test_half_as_many_rows_are_checked_as_are_neighbours_and_two_at_least():
+    sample = sample_of(40, 2)
+    assert [drawn(sample, [sample.weight], size)[0].rows.size for size in (1, 4, 10)] == [2, 2, 5]
+    assert not drawn(sample, [sample.weight], 39)[0].whole
+
+
+def test_the_error_of_rounding_is_doubled_and_rests_on_five_hundred_rows():
+    sample = sample_of(600, 2)
+    points = points_of(sample.context, 0.8, kwis.RBF, ())
+    found = SampledWeights.of(points, [sample.weight], np.ones(600), np.ones(600), size=600, seed=3)
+    assert found.whole
+    parts = found.parts(sample.reward[:, None])
+    assert (parts.neighbours, parts.checked, parts.noise) == (600, 500, None)
+    spread = (
+        2 * np.sqrt(1 - found.chance) / found.chance * np.abs(found.gap[:, 0]) * sample.reward[found.rows]
+    )
+    np.testing.assert_allclose(np.abs(parts.drawn[found.rows, 0]), spread)
+    assert sorted(set(found.signs.tolist())) == [-1.0, 1.0]
+
+
+def test_rows_that_matter_most_are_checked():
+    sample = sample_of(60, 2)
+    for scale, sure in ((1e4, True), (1e-9, False)):
+        importance = np.where(np.arange(60) == 17, scale, 1.0)
+        found, _ = drawn(sample, [sample.weight], importance=importance)
+        assert (17 in found.rows) is sure
+        assert not sure or found.chance[found.rows == 17] == 1.0
+    heavy = kwis.WeightedSample(
+        context=sample.context,
+        weight=np.ones(60),
+        reward=sample.reward,
+        mass=np.where(np.arange(60) == 17, 1e4, 1.0),
+    )
+    found, _ = drawn(heavy, [heavy.weight])
+    assert found.chance[found.rows == 17] == 1.0
+    lone = sample.weight.copy()
+    lone[17] = 0.0  # a row without a weight may be checked too: it counts a quarter of an ordinary one
+    chances = [one.chance[one.rows == 17] for one in (drawn(sample, [lone], seed=k)[0] for k in range(30))]
+    assert any(chance.size for chance in chances)
+
+
+@pytest.mark.parametrize("mass", [False, True])
+def test_an_estimate_is_made_of_its_sums_and_of_what_the_approximation_adds(monkeypatch, mass):
+    for name, value in (("TOLERANCE", np.inf), ("_FEWEST", 20), ("_PER_ROOT", 0)):
+        monkeypatch.setattr(precision, name, value)
+    monkeypatch.setattr(sampled, "_precision", lambda *_: np.float64)
+    sample = sample_of(60, 2, groups=True, mass=mass)
+    masses = np.ones(60) if sample.mass is None else sample.mass
+    jobs = [Job(kwis.KernelWIS(0.8, exact=False, rng=3, normalised=form), sample) for form in (False, True)]
+    columns = np.column_stack([np.ldexp(sample.reward, -1), np.ones(60)])  # rewards of 1 are halved
+    sizes = np.abs(columns) + np.abs(columns - columns.mean(axis=0))
+    importance = (sizes / sizes.mean(axis=0)).mean(axis=1)
+    parts = drawn(sample, [sample.weight], 20, importance)[0].parts(columns)
+    total, load = masses.sum(), parts.sums[1]
+    per_row = masses * (60 / total)
+    for form, found in enumerate(estimates_together(jobs)):
+        value = parts.sums[0] / (load if form else total)
+
+        def effect(moves, constant, form=form, value=value):
+            plain = moves[:, 0] - constant
+            normalised = (moves[:, 0] - value * moves[:, 1]) * total / load
+            return 2 * per_row * (normalised if form else plain)
+
+        errors = effect(parts.drawn, 0.0)
+        raw, noise = effect(parts.direct, value), effect(parts.noise, 0.0)
+        squares = [standard_error(one.tolist(), sample.group.tolist()) ** 2 for one in (raw, noise)]
+        influence = raw * np.sqrt(1 - squares[1] / squares[0]) + errors
+        np.testing.assert_allclose(found.influence, influence - influence.mean(), rtol=1e-9, atol=1e-9)
+        assert found.value == pytest.approx(2 * value, rel=1e-12)
+        assert found.precision.error == pytest.approx(np.sqrt(np.square(errors).sum()) / 60)
+        assert found.mean_weight == pytest.approx(load / total)
+        shares = masses * (parts.weight if form else 1.0)
+        np.testing.assert_allclose(found.leverage, shares / shares.sum(), rtol=1e-9)
+        assert (found.precision.neighbours, found.precision.checked) == (parts.neighbours, 10)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplace"])
@@ -312,3 +428,6 @@ def test_single_precision_is_for_weights_of_similar_size_whatever_their_unit(sca
     for spread, kind in ((0.5, np.float32), (2.0, np.float64)):
         weight = np.array([[scale], [scale * sampled._SINGLE_SPAN * spread]])
         assert sampled._precision(points, weight) is kind
+    far = points_of(np.array([[0.0], [1e9]]), 1.0, kwis.RBF, ())  # single precision would lose neighbours
+    assert sampled._precision(far, np.full((2, 1), scale)) is np.float64
+    assert sampled._precision(points, np.zeros((2, 1))) is np.float64

@@ -1,13 +1,15 @@
 """Shrunken weights: how their parameter is chosen, their names and what an evaluation makes of them."""
 
+import math
+
 import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators import tuning
 from kwis.estimators.registry import all_estimators, further_by_name, further_estimators
-from kwis.estimators.resampling import resamples_by_taking
+from kwis.estimators.resampling import resamples, resamples_by_taking
 from kwis.estimators.shrinkage import SHRINKAGES
-from kwis.estimators.shrunken import STRENGTHS
 from tests.estimators.catalogue import some_sample
 from tests.reference import estimators as twin
 
@@ -20,14 +22,15 @@ def heavy_sample(n=60, seed=0):
 
 
 def thresholds(weight):
-    return [max(weight) ** (1 - step / (STRENGTHS - 1)) for step in range(STRENGTHS)]
+    """Twelve from the largest weight down to 1."""
+    return [max(weight) ** (1 - step / 11) for step in range(12)]
 
 
 def parameter_at(rule, threshold, largest):
     return {
         "clipping": threshold,
         "switch": threshold,
-        "shrinkage": threshold**2,
+        "shrinkage": threshold * threshold,
         "sub-gaussian": 1 / threshold,
         "power-mean": 1 - np.log(threshold) / np.log(largest),
         "implicit-exploration": 1 / threshold,
@@ -35,8 +38,8 @@ def parameter_at(rule, threshold, largest):
     }[rule]
 
 
-def tuned_by_hand(rule, how, weight, reward, normalised):
-    """The choice, from one estimate after the other."""
+def tuned_by_hand(rule, how, weight, reward, normalised, unit=1.0):
+    """The choice, from one estimate after the other; ``unit`` keeps the squares of huge weights in range."""
     weight, reward = weight.tolist(), reward.tolist()
     largest, n = max(weight), len(weight)
     lists = [weight]
@@ -55,8 +58,15 @@ def tuned_by_hand(rule, how, weight, reward, normalised):
             ]
         )
 
+    small = [value / unit for value in values], [[x / unit for x in parts] for parts in terms]
+    return values[chosen(how, *small, [1.0] * n)]
+
+
+def chosen(how, values, terms, mass):
+    """Which of several estimates is used, from their values and the terms that each moves by."""
+
     def error(parts):
-        return sum(x * x for x in parts) ** 0.5 / n
+        return sum(c * x * x for x, c in zip(parts, mass, strict=True)) ** 0.5 / sum(mass)
 
     if how == "slope":
         low, high, best = -np.inf, np.inf, 0
@@ -65,12 +75,12 @@ def tuned_by_hand(rule, how, weight, reward, normalised):
             if low > high:
                 break
             best = index
-        return values[best]
+        return best
     risks = []
     for value, parts in zip(values, terms, strict=True):
         chance = error([a - b for a, b in zip(parts, terms[0], strict=True)])
         risks.append(error(parts) ** 2 + max((value - values[0]) ** 2 - chance**2, 0.0))
-    return values[risks.index(min(risks))]
+    return risks.index(min(risks))
 
 
 @every_shrinkage
@@ -132,6 +142,8 @@ def test_heavy_weights_are_met_by_shrinkage():
         (("switch", "lepski"), "`parameter` must be"),
         (("switch", -1.0), "`parameter` must be"),
         (("sub-gaussian", 2.0), "`parameter` must be at most 1 for sub-gaussian, got 2"),
+        (("sub-gaussian", 1.2), "`parameter` must be at most 1 for sub-gaussian"),
+        (("power-mean", 1.2), "`parameter` must be at most 1 for power-mean"),
     ],
 )
 def test_settings_are_checked(arguments, message):
@@ -221,3 +233,193 @@ def test_the_log_sum_exponential_chooses_between_hardly_any_shrinkage_and_that_o
         for parameter in (1e-3 / terms.max(), 1 / terms.mean())
     )
     assert most < kwis.LogSumExp(rule).estimate(sample).value < least < terms.mean()
+
+
+def soft_mean(terms, mass, strength):
+    """The log-sum-exponential of the terms, and what it moves by with the mass of each."""
+    total, value, moves = sum(mass), 0.0, [0.0] * len(terms)
+    for sign in (1, -1):
+        decays = [math.exp(-strength * max(sign * x, 0.0)) for x in terms]
+        mean = sum(c * d for c, d in zip(mass, decays, strict=True)) / total
+        value -= sign * math.log(mean) / strength
+        moves = [move - sign * (d - mean) / (mean * strength) for move, d in zip(moves, decays, strict=True)]
+    return value, moves
+
+
+@pytest.mark.parametrize("how", ["slope", "mse"])
+@pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
+@pytest.mark.parametrize("losses", [False, True], ids=["gains", "losses too"])
+def test_the_strength_of_a_log_sum_exponential_is_the_choice_by_hand(how, mass, losses):
+    places = set()
+    for seed, n in enumerate((13, 40, 150, 600) * 2):
+        sample = some_sample(n, seed, mass=mass, heavy=0.2 + 0.2 * seed)
+        reward = (sample.reward if losses else np.abs(sample.reward)) * (0.01 if seed % 2 else 1.0)
+        sample = kwis.WeightedSample(
+            context=sample.context, weight=sample.weight, reward=reward, mass=sample.mass
+        )
+        masses = [1.0] * sample.n if sample.mass is None else sample.mass.tolist()
+        terms = (sample.weight * sample.reward).tolist()
+        least = 1e-3 / max(abs(x) for x in terms)
+        most = sum(masses) / sum(c * abs(x) for x, c in zip(terms, masses, strict=True))
+        strengths = [least * (most / least) ** (step / 11) for step in range(12)]
+        values, moves = zip(*(soft_mean(terms, masses, one) for one in strengths), strict=True)
+        place = chosen(how, values, moves, masses)
+        assert kwis.LogSumExp(how).estimate(sample).value == pytest.approx(values[place], rel=1e-9)
+        places.add(place)
+    assert len(places) > 2  # or the choice would not have been tried
+
+
+@pytest.mark.parametrize("rule", ["slope", "mse"])
+def test_a_log_sum_exponential_of_nothing_is_0(rule):
+    nothing = kwis.WeightedSample(context=np.zeros((3, 1)), weight=np.ones(3), reward=np.zeros(3))
+    found = kwis.LogSumExp(rule).estimate(nothing)
+    assert (found.value, found.std_error) == (0.0, 0.0)
+
+
+def test_terms_beyond_all_numbers_are_refused():
+    huge = kwis.WeightedSample(context=np.zeros((2, 1)), weight=[1e300, 1e300], reward=[1e300, 1e300])
+    with pytest.raises(kwis.InputError, match="`weight` times `reward` must have a finite sum for log-sum"):
+        kwis.LogSumExp(0.5).estimate(huge)
+
+
+@every_shrinkage
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_without_a_weight_above_1_nothing_is_shrunk(rule, how):
+    weight, reward = np.array([1.0, 0.4, 0.0, 0.9]), np.array([1.0, -2.0, 3.0, 0.5])
+    sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=weight, reward=reward)
+    assert kwis.ShrunkenIS(rule, how).estimate(sample).value == pytest.approx((weight @ reward) / 4)
+
+
+def test_a_parameter_may_be_the_largest_there_is():
+    sample = heavy_sample(9)
+    everything = np.count_nonzero(sample.weight)
+    for rule in ("sub-gaussian", "power-mean"):  # all weights are 1
+        applied = kwis.ShrunkenIS(rule, 1.0).applied(sample, np.ones((9, 1)))
+        assert applied.weight.sum() == pytest.approx(everything)
+
+
+SUPPORTS = [(0.0, 6.0), (0.1, 6.0), (0.1, np.inf), "sample"]
+
+
+def bounded_sample(factor, mass):
+    """Weights of 0.15 to 5.5; with a factor of None they all are near 1."""
+    rng = np.random.default_rng(5)
+    spread = 0.7 if factor else 0.05
+    weight = np.clip((factor or 1.0) * rng.lognormal(0, spread, 23), 0.15, 5.5)
+    return kwis.WeightedSample(
+        context=np.zeros((23, 1)),
+        weight=weight,
+        reward=rng.normal(size=23),
+        mass=rng.uniform(0.5, 2, 23) if mass else None,
+    )
+
+
+@pytest.mark.parametrize("support", SUPPORTS, ids=str)
+@pytest.mark.parametrize("factor", [0.4, 0.8, 1.0, 2.5, None])
+@pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
+def test_empirical_likelihood_with_any_support_is_the_twin(support, factor, mass):
+    sample = bounded_sample(factor, mass)
+    weight, reward = sample.weight.tolist(), sample.reward.tolist()
+    masses = [1.0] * 23 if sample.mass is None else sample.mass.tolist()
+    low, high = (min(weight), max(weight)) if support == "sample" else support
+
+    def value(trial):
+        return twin.wis(twin.empirical_likelihood_weights(weight, trial, low, high), reward, trial)
+
+    estimate = kwis.EmpiricalLikelihood(support).estimate(sample)
+    assert estimate.value == pytest.approx(value(masses), rel=1e-9)
+    slopes = twin.numerical_influence(value, masses)
+    np.testing.assert_allclose(estimate.influence, slopes, atol=1e-6 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("support", SUPPORTS, ids=str)
+def test_empirical_likelihood_works_out_its_tilt_on_every_resample(support):
+    sample = bounded_sample(1.0, mass=True)
+    counts = np.random.default_rng(2).multinomial(23, np.full(23, 1 / 23), size=8).T.astype(float)
+    fast, slow = (
+        found(kwis.EmpiricalLikelihood(support), sample, counts, influence=True)
+        for found in (resamples, resamples_by_taking)
+    )
+    np.testing.assert_allclose(fast.values, slow.values, rtol=1e-10)
+    np.testing.assert_allclose(fast.influence, slow.influence, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "weight", [[1.5, 2.0, 4.0], [0.2, 0.5, 0.9], [1.0, 1.0, 1.0], [0.2, 0.5, 1.0], [1.0, 2.0, 4.0]]
+)
+def test_weights_all_on_one_side_of_1_cannot_average_to_it(weight):
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=weight, reward=[1.0, 5.0, -2.0])
+    found = kwis.EmpiricalLikelihood("sample").estimate(sample)
+    assert found.value == pytest.approx(kwis.WIS().estimate(sample).value)
+
+
+def test_supports_have_1_between_their_ends():
+    for right in ((0, 1.5), (0.5, 1.5), (0.99, 1.01), (0, np.inf)):
+        assert kwis.EmpiricalLikelihood(right).support == right
+    for wrong in ((1.0, 2.0), (0.5, 1.0), (-0.1, 2.0), ("0", "2"), ((0, 2),)):
+        with pytest.raises(kwis.InputError, match="`support` must be"):
+            kwis.EmpiricalLikelihood(wrong)
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[1.0, 0.2, 3.0], reward=np.ones(3))
+    for support, row in (((0.5, 4.0), 1), ((0.1, 2.0), 2)):
+        with pytest.raises(kwis.InputError, match=rf"got {sample.weight[row]} outside .* at row {row}$"):
+            kwis.EmpiricalLikelihood(support).estimate(sample)
+    assert kwis.EmpiricalLikelihood((0.2, 3.0)).estimate(sample).value == 1.0
+
+
+def test_a_row_of_weight_0_that_is_not_drawn_has_no_say():
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[0.0, 3.0, 2.0], reward=[9.0, 1.0, 4.0])
+    found = kwis.EmpiricalLikelihood().resampled(sample, np.array([[0.0], [2.0], [1.0]]), influence=True)
+    assert found.values == pytest.approx([2.0])  # all weights above 1: as far as it goes, each row counts 1
+    assert found.influence[:, 0] == pytest.approx([0.0, -1.0, 2.0])
+
+
+@every_shrinkage
+@both_forms
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_the_choice_does_not_depend_on_the_unit_of_the_rewards(rule, how, normalised):
+    sample, unit = heavy_sample(30), 2.0**600
+    huge = kwis.WeightedSample(
+        context=sample.context, weight=sample.weight, reward=unit * sample.reward, mass=sample.mass
+    )
+    estimator = kwis.ShrunkenIS(rule, how, normalised=normalised)
+    assert estimator.estimate(huge).value == pytest.approx(unit * estimator.estimate(sample).value, rel=1e-12)
+
+
+@both_forms
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_huge_weights_are_clipped_by_the_choice_by_hand(how, normalised):
+    unit = 2.0**600
+    for seed in range(4):
+        sample = heavy_sample(30, seed)
+        weight = unit * np.clip(sample.weight, 1e-3, None) ** 3
+        weight[:5] = 0.5
+        huge = kwis.WeightedSample(context=sample.context, weight=weight, reward=sample.reward)
+        expected = tuned_by_hand(
+            "clipping", how, weight, sample.reward, normalised, 1.0 if normalised else unit
+        )
+        found = kwis.ShrunkenIS("clipping", how, normalised=normalised).estimate(huge).value
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", ["slope", "mse"])
+def test_a_threshold_that_leaves_no_weight_is_not_chosen(how):
+    reward = np.array([1.0, -1.0, 0.3])
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=np.full(3, 5.0), reward=reward)
+    assert kwis.ShrunkenIS("switch", how, normalised=True).estimate(sample).value == pytest.approx(0.1)
+
+
+def test_slope_goes_on_while_all_intervals_share_a_point():
+    def chosen_of(values, errors):
+        columns = np.array(values, dtype=float)[:, None], np.array(errors, dtype=float)[:, None]
+        return tuning.choose("slope", *columns, np.zeros((len(values), 1))).tolist()
+
+    assert chosen_of([1, 1, 1], [0, 0, 0]) == [2]
+    assert chosen_of([1, 2, 3], [0.5, 0.5, 0.5]) == [1]  # the first two share the point 1.5
+    assert chosen_of([1, 2.1, 1], [0.5, 0.5, 0.5]) == [0]  # what comes after a gap does not count
+    assert chosen_of([math.nan, 1], [0, 0]) == [0]
+
+
+def test_mse_takes_the_bias_beyond_chance_into_account():
+    values, errors = np.array([[1.0], [1.5], [3.0]]), np.array([[1.0], [0.7], [0.1]])
+    for apart, best in (([0.0, 0.5, 2.0], 2), ([0.0, 0.5, 0.1], 1), ([0.0, 0.1, 0.1], 1)):
+        assert tuning.choose("mse", values, errors, np.array(apart)[:, None]).tolist() == [best]

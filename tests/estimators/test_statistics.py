@@ -11,7 +11,7 @@ from kwis.estimators.quantile import Ordered
 from kwis.estimators.resampling import resamples_by_taking
 from tests.estimators.catalogue import some_sample
 from tests.reference import statistics as twin
-from tests.reference.estimators import numerical_influence
+from tests.reference.estimators import numerical_influence, standard_error
 
 STATISTICS = [kwis.Quantile(0.3), kwis.Quantile(0.9), kwis.TailMean(0.8), kwis.TailMean(0.2, upper=False)]
 every_statistic = pytest.mark.parametrize("estimator", STATISTICS, ids=lambda one: one.name)
@@ -42,6 +42,49 @@ def test_the_influence_of_a_tail_is_the_derivative_in_the_mass(estimator, mass):
     masses = [1.0] * 25 if sample.mass is None else sample.mass.tolist()
     slopes = numerical_influence(lambda trial: by_twin(estimator, sample, trial), masses)
     np.testing.assert_allclose(estimator.estimate(sample).influence, slopes, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize(("mass", "groups"), [(False, 0), (True, 0), (True, 9)])
+def test_the_influence_of_a_quantile_is_that_of_the_twin(share, mass, groups):
+    for n in (17, 40):
+        sample = some_sample(n, 3, mass=mass, groups=groups)
+        masses = [1.0] * n if sample.mass is None else sample.mass.tolist()
+        labels = list(range(n)) if sample.group is None else sample.group.tolist()
+        expected = twin.quantile_influence(
+            sample.weight.tolist(), sample.reward.tolist(), masses, share, labels
+        )
+        np.testing.assert_allclose(kwis.Quantile(share).estimate(sample).influence, expected, atol=1e-10)
+
+
+@every_statistic
+@pytest.mark.parametrize("mass", [False, True], ids=["", "mass"])
+def test_what_else_is_said_of_a_statistic(estimator, mass):
+    sample = some_sample(25, 1, mass=mass, groups=7)
+    masses = np.ones(25) if sample.mass is None else sample.mass
+    found = estimator.estimate(sample)
+    load = sample.weight
+    if isinstance(estimator, kwis.TailMean):  # the rows of the tail alone carry it
+        edge = twin.quantile(load.tolist(), sample.reward.tolist(), masses.tolist(), estimator.share)
+        load = np.where(sample.reward >= edge if estimator.upper else sample.reward <= edge, load, 0.0)
+    assert found.leverage == pytest.approx(load * masses / (load @ masses))
+    assert found.effective_n == pytest.approx((load @ masses) ** 2 / np.square(load * masses).sum())
+    assert found.mean_weight == pytest.approx(np.average(sample.weight, weights=masses))
+    assert found.std_error == pytest.approx(standard_error(found.influence.tolist(), sample.group.tolist()))
+    assert (found.name, found.n) == (estimator.name, 25)
+
+
+@pytest.mark.parametrize("n", [3, 7, 10, 49])
+def test_a_share_of_whole_rows_is_reached_whatever_the_rounding(n):
+    rows = kwis.WeightedSample(context=np.zeros((n, 1)), weight=np.full(n, 0.1), reward=np.arange(n))
+    assert [kwis.Quantile(k / n).estimate(rows).value for k in range(1, n)] == list(range(n - 1))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 1.5, -0.1])
+def test_shares_are_between_0_and_1(share):
+    for statistic in (kwis.Quantile, kwis.TailMean):
+        with pytest.raises(kwis.InputError, match="`share` must be"):
+            statistic(share)
 
 
 @every_statistic
@@ -198,3 +241,10 @@ def test_the_lowest_quantile_is_the_smallest_reward_of_a_row_with_a_weight():
 def test_a_quantile_is_the_median_unless_it_says_so():
     sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=np.ones(4), reward=[1.0, 2.0, 3.0, 4.0])
     assert kwis.Quantile().estimate(sample).value == 2.0
+
+
+@every_statistic
+def test_one_row_has_a_statistic_but_no_standard_error(estimator):
+    found = estimator.estimate(kwis.WeightedSample(context=[[0.0]], weight=[2.0], reward=[3.0]))
+    assert found.value == 3.0
+    assert np.isnan(found.std_error)

@@ -160,8 +160,10 @@ def test_an_estimate_is_a_number_and_says_what_it_is():
         estimate.influence[0] = 0.0
 
 
-def test_states_are_compared_by_value_over_all_columns():
-    context = [[0.0, 1.0], [-0.0, 1.0], [0.0, 1.0 + 1e-15], [0.0, 1.0]]
+@pytest.mark.parametrize("hashed", [3, 4], ids=["sorted", "hashed"])
+def test_states_are_compared_by_value_over_all_columns(hashed, monkeypatch):
+    monkeypatch.setattr("kwis.estimators.state_wis._HASHED_ROWS", hashed)
+    context = [[0.0, 1.0], [-0.0, 1.0], [0.0, math.nextafter(1.0, 2.0)], [0.0, 1.0]]
     sample = kwis.WeightedSample(context=context, weight=[1, 2, 5, 3], reward=[1, 1, 1, 0])
     assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 2 + 1) / 4)
 
@@ -173,3 +175,24 @@ def test_equal_weights_leave_a_control_variate_the_mean_and_its_influence():
         estimate = kwis.ControlVariate().estimate(sample)
         assert estimate.value == pytest.approx(1.5)
         np.testing.assert_allclose(estimate.influence, reward - 1.5, atol=1e-12)
+
+
+def test_a_control_variate_knows_the_rows_drawn_only():
+    weight, reward = np.array([1e300, 2e-300, 1e-300, 4e-300]), np.array([5.0, 1.0, 2.0, 3.0])
+    sample = kwis.WeightedSample(context=np.zeros((4, 1)), weight=weight, reward=reward)
+    counts = np.array([[0.0], [1.0], [2.0], [1.0]])
+    found = kwis.ControlVariate().resampled(sample, counts).values[0]
+    assert found == pytest.approx(kwis.ControlVariate().estimate(sample.take([1, 2, 2, 3])).value, rel=1e-9)
+    assert found > 0.1
+
+
+def test_kernel_sums_are_over_all_pairs_up_to_ten_thousand_rows():
+    for n, exact in ((10_000, True), (10_001, False)):
+        sample = kwis.WeightedSample(context=np.arange(n)[:, None], weight=np.ones(n), reward=np.ones(n))
+        assert (kwis.KernelWIS(1.0).sampling(sample) is None) is exact
+
+
+def test_without_any_weight_nothing_is_sampled():
+    nothing = kwis.WeightedSample(context=np.arange(5)[:, None], weight=np.zeros(5), reward=np.ones(5))
+    with pytest.raises(kwis.InputError, match="`weight` must be positive in at least one row"):
+        kwis.KernelWIS(1.0, exact=False).estimate(nothing)

@@ -189,6 +189,35 @@ def test_a_query_cannot_fill_the_memory(log: Path, monkeypatch: pytest.MonkeyPat
         kwis.read_log(log, query="SELECT * FROM range(1000000000000)")
 
 
+def test_a_query_of_sqlite_cannot_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwis.data.read.databases.SQLITE_CELLS", 120)
+    path = tmp_path / "log.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE log (action, reward, propensity)")
+        connection.executemany("INSERT INTO log VALUES (?, ?, 0.5)", [(k % 2, k) for k in range(41)])
+    connection.close()
+    options = {"propensity": "propensity", "context": []}
+    with pytest.raises(kwis.InputError, match=r"^`query` must give at most 120 cells, got more$"):
+        kwis.read_log(path, query="SELECT * FROM log", **options)
+    assert kwis.read_log(path, query="SELECT * FROM log LIMIT 40", **options).n == 40
+
+
+def test_a_watch_writes_what_it_has_counted_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, watched = tmp_path / "working directory", tmp_path / "watched"
+    elsewhere.mkdir()
+    watched.mkdir()
+    monkeypatch.chdir(elsewhere)
+    write_csv(watched / "log.csv", columns(60))
+    asked = ["watch", str(watched), "--context", "age,country", "--target", "p_new", "--once"]
+    assert main(asked) == 0
+    assert sorted(path.name for path in watched.iterdir()) == [".kwis-watch.json", "log.csv"]
+    assert main([*asked, "--state", str(tmp_path / "state.json")]) == 0
+    assert list(elsewhere.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["state.json", "watched", "working directory"]
+
+
 def test_a_query_has_sixty_percent_of_the_memory_and_no_way_to_change_that(log: Path) -> None:
     asked = "SELECT current_setting('memory_limit')"
     with duckdb.connect() as connection:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators.joint import Contrast
 from kwis.intervals import endpoints
 from kwis.intervals.bootstrap import _defined
 from kwis.intervals.draws import count_chunks
@@ -50,6 +51,28 @@ class TestDraws:
             parts = list(count_chunks(40, group, 101, np.random.default_rng(5)))
             assert all(part.size <= max(cells, 40) for part in parts)
             np.testing.assert_array_equal(np.concatenate(parts, axis=1), whole)
+
+    @pytest.mark.parametrize("cells", [1, 40, 333])
+    def test_the_number_of_resamples_counted_together_does_not_change_the_counts(self, cells, monkeypatch):
+        whole = counts_of(some_sample(40), 25)
+        monkeypatch.setattr("kwis.intervals.draws._BATCH_CELLS", cells)
+        np.testing.assert_array_equal(counts_of(some_sample(40), 25), whole)
+
+    @pytest.mark.parametrize(("n", "block"), [(10, 3), (12, 4), (7, 6), (9, 2), (5, 1)])
+    def test_blocks_are_runs_that_go_round_and_the_last_is_cut_short(self, n, block):
+        (counts,) = count_chunks(n, None, 30, np.random.default_rng(3), block)
+        rng = np.random.default_rng(3)
+        for column in counts.T:
+            if block == 1:
+                rows = rng.integers(n, size=n)
+            else:
+                starts = rng.integers(n, size=-(-n // block))
+                rows = [(start + step) % n for start in starts for step in range(block)][:n]
+            assert column.tolist() == [list(rows).count(row) for row in range(n)]
+
+    def test_counts_take_32_megabytes_at_a_time_at_most(self):
+        parts = count_chunks(1 << 16, None, 65, np.random.default_rng(0))
+        assert [part.shape[1] for part in parts] == [32, 33]  # 64 would just do
 
     def test_counts_are_those_of_sampling_with_replacement(self):
         counts = counts_of(some_sample(8), 40_000)
@@ -266,6 +289,27 @@ class TestOtherEstimators:
             kwis.WIS(), sample, rng=2
         )
 
+    @pytest.mark.parametrize("groups", [0, 9], ids=["", "groups"])
+    def test_without_influence_each_row_or_group_is_left_out(self, groups):
+        sample, estimator = some_sample(30, groups=groups, heavy=1.2), PlainWIS(name="no influence")
+        found = kwis.Bootstrap(100).interval(estimator, sample, 0.8, rng=2)
+        labels = np.arange(30) if sample.group is None else sample.group
+        left_out = [
+            estimator.estimate(sample.take(np.flatnonzero(labels != label))).value
+            for label in np.unique(labels)
+        ]
+        moves = [float(np.mean(left_out)) - value for value in left_out]
+        expected = twin.bca_ends(found.distribution.tolist(), found.value, moves, 0.8)
+        assert (found.low, found.high) == pytest.approx(expected, rel=1e-10)
+
+    def test_a_row_that_cannot_be_left_out_is_named(self):
+        rows = kwis.WeightedSample(context=np.zeros((4, 1)), weight=[0, 0, 1.0, 0], reward=np.arange(4.0))
+        with (
+            pytest.warns(kwis.KwisWarning),
+            pytest.raises(kwis.UnsupportedError, match=r"got none from weighted-median without row 2$"),
+        ):
+            kwis.Bootstrap(20).interval(WeightedMedian(), rows)
+
     def test_differences_of_a_users_estimator_work_too(self):
         a = some_sample(40)
         b = kwis.WeightedSample(context=a.context, weight=a.weight[::-1], reward=a.reward)
@@ -327,11 +371,12 @@ class TestZeroWeights:
         with pytest.warns(
             kwis.KwisWarning,
             match=r"^\d+ of 500 resamples have no estimate, as they hold too few rows of positive weight",
-        ):
+        ) as told:
             interval = kwis.Bootstrap(500).interval(kwis.WIS(), sample)
         counts = counts_of(sample, 500)
         assert interval.distribution.size == np.count_nonzero(counts[:3].sum(axis=0))
         assert np.isfinite([interval.low, interval.high]).all()
+        assert told[0].filename == __file__  # where the interval was asked for
 
     def test_vis_needs_no_positive_weight(self):
         sample = kwis.WeightedSample(context=[[0.0], [1.0]], weight=[0, 0], reward=[1, 1])
@@ -355,3 +400,62 @@ def test_a_correction_that_runs_off_the_distribution_ends_there():
     assert endpoints._moved(0.5, 1.0, 1.0) == 1.0  # just at the end, where there is nothing left to divide by
     assert endpoints._moved(0.5, 2.0, 1.0) == 1.0
     assert endpoints._moved(0.5, -1.0, -1.0) == 0.0
+
+
+def test_the_length_of_a_block_is_the_cube_root_of_the_rows_unless_it_is_given():
+    lengths = [
+        kwis.Bootstrap(block=block)._block_of(some_sample(n))
+        for n, block in ((64, "auto"), (30, "auto"), (30, 7), (30, 29), (30, None))
+    ]
+    assert lengths == [4, 3, 7, 29, 1]
+    with pytest.raises(kwis.InputError, match="`block` must be one of auto, got 'long'"):
+        kwis.Bootstrap(block="long")
+
+
+def test_resamples_in_common_serve_where_values_are_all_that_is_needed():
+    alone = (kwis.Bootstrap(method="studentised"), kwis.Bootstrap(reselect=True), kwis.Bootstrap(block=3))
+    assert [method.common_resamples for method in alone] == [0, 0, 0]
+    assert kwis.Bootstrap(70).common_resamples == kwis.Bootstrap(70, "percentile").common_resamples == 70
+    assert (kwis.Bootstrap().replicates, kwis.Bootstrap().reselect) == (1000, False)
+    assert kwis.Bootstrap(2).replicates == 2
+
+
+@pytest.mark.parametrize("groups", [0, 6], ids=["", "groups"])
+def test_a_contrast_is_resampled_anew_unless_it_has_resamples(groups):
+    sample = some_sample(24, groups=groups)
+    contrast = Contrast.of(kwis.KernelWIS(0.8), sample)
+    method = kwis.Bootstrap(30)
+    anew, direct = method.of(contrast, 0.8, 5), method.interval(kwis.KernelWIS(0.8), sample, 0.8, 5)
+    assert (anew.low, anew.high, anew.bandwidth) == (direct.low, direct.high, "fixed")
+    values = np.append(direct.distribution, np.nan)  # a resample without an estimate is left out
+    found = method.of(replace(contrast, resampled=values), 0.8)
+    assert (found.low, found.high) == (direct.low, direct.high)
+    assert (found.distribution.size, found.bandwidth, found.method) == (30, "fixed", "bootstrap-bca")
+    bare = replace(contrast, resampled=values, estimate=replace(contrast.estimate, influence=None))
+    again = method.of(bare, 0.8, 5)
+    assert (again.low, again.high) == (direct.low, direct.high)
+
+
+def test_a_bandwidth_is_reselected_for_a_contrast_where_that_is_asked_for():
+    sample = some_sample(40, repeats=False)
+    contrast = replace(Contrast.of(kwis.KernelWIS(0.8), sample), asked=kwis.KernelWIS("cv"))
+    bandwidths = [kwis.Bootstrap(3, reselect=anew).of(contrast, 0.8).bandwidth for anew in (True, False)]
+    assert bandwidths == ["reselected", "fixed"]
+
+
+def test_the_acceleration_is_a_sixth_of_the_skewness():
+    moves = np.array([1.0, 1.0, -2.0, 4.0, -4.0, 3.0])
+    expected = (moves**3).sum() / (6 * (moves**2).sum() ** 1.5)
+    for scale in (1.0, 1e-200, 1e200):
+        assert endpoints.acceleration_of(scale * moves) == pytest.approx(expected)
+    assert endpoints.acceleration_of(np.zeros(3)) == 0.0
+
+
+def test_resamples_equal_to_the_estimate_have_a_pivot_of_0_whatever_their_error():
+    values, errors = np.array([1.0, 1.0, 0.5, 2.0, 1.5]), np.array([0.0, 0.3, 0.5, 1.0, 0.5])
+    pivots = [0.0, 0.0, -1.0, 1.0, 1.0]
+    low, high = twin.percentile_ends(pivots, 0.5)
+    found = endpoints.studentised(values, errors, 1.0, 0.2, 0.5)
+    assert found == pytest.approx((1.0 - 0.2 * high, 1.0 - 0.2 * low))
+    with pytest.raises(kwis.UnsupportedError, match=r"got none in 1 of 5$"):
+        endpoints.studentised(values, np.array([1.0, 1.0, 0.5, 1e-14, 0.5]), 1.0, 0.2, 0.9)

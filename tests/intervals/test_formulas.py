@@ -1,10 +1,15 @@
 """Influence-function and empirical Bernstein intervals, differences, and what intervals refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kwis
 from kwis.estimators import Difference
+from kwis.estimators.joint import Contrast, model_error
+from kwis.intervals import method as methods
+from kwis.intervals.names import interval_method
 from tests.estimators.catalogue import ESTIMATORS, label, some_sample
 from tests.reference import intervals as twin
 
@@ -282,3 +287,105 @@ def test_a_difference_has_a_reference_if_either_side_may_be_biased():
     assert Difference(plain, plain).bias_reference() is None
     assert Difference(local, plain).bias_reference() == Difference(plain, plain)
     assert Difference(plain, local).bias_reference() == Difference(plain, plain)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        kwis.Bootstrap(20),
+        kwis.InfluenceInterval(),
+        kwis.StudentInterval(),
+        kwis.EmpiricalBernstein((-50, 50)),
+        kwis.LogarithmicSmoothing((-9, 9)),
+        kwis.BettingSequence((-9, 9)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_the_level_is_095_and_the_seed_0_unless_told_otherwise(method):
+    sample = some_sample(30)
+    plain, said = method.interval(kwis.VIS(), sample), method.interval(kwis.VIS(), sample, 0.95, 0)
+    assert (plain.low, plain.value, plain.high) == (said.low, said.value, said.high)
+    assert (plain.level, method.interval(kwis.VIS(), sample, 0.8).level) == (0.95, 0.8)
+    apart, same = (
+        kwis.difference(
+            kwis.VIS(), sample, sample.with_weight(sample.weight[::-1]), kwis.Bootstrap(20), *given
+        )
+        for given in ((), (0.95, 0))
+    )
+    assert (apart.low, apart.high) == (same.low, same.high)
+
+
+def test_the_error_of_a_model_widens_the_normal_interval():
+    sample = some_sample(30)
+    estimate = kwis.WIS().estimate(sample)
+    found = kwis.InfluenceInterval(model_error=0.3).interval(kwis.WIS(), sample, 0.9)
+    reach = 1.6448536269514722 * np.hypot(estimate.std_error, 0.3)
+    assert (found.low, found.high) == pytest.approx((estimate.value - reach, estimate.value + reach))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_logarithmic_smoothing_is_where_its_capital_reaches_what_is_asked(level):
+    rng = np.random.default_rng(3)
+    sample = kwis.WeightedSample(
+        context=np.zeros((50, 1)), weight=rng.uniform(0, 2, 50), reward=rng.uniform(-1, 3, 50)
+    )
+    found = kwis.LogarithmicSmoothing((-1, 3)).interval(kwis.VIS(), sample, level)
+    sizes = [2.0**k for k in range(-14, 3)]
+    for terms, mean in (
+        (sample.weight * (sample.reward + 1) / 4, (found.low + 1) / 4),
+        (sample.weight * (3 - sample.reward) / 4, (3 - found.high) / 4),
+    ):
+        capital = np.mean([np.prod((1 + size * terms) / (1 + size * mean)) for size in sizes])
+        assert capital == pytest.approx(2 / (1 - level), rel=1e-9)
+    assert found.value == pytest.approx(np.mean(sample.weight * sample.reward))
+
+
+class Bare:
+    """An interval method that has nothing but ``interval``."""
+
+    def interval(self, estimator, sample, level=0.95, rng=0):
+        return kwis.Interval(low=0.0, high=level, level=level, value=0.5, method=f"bare {rng}")
+
+
+def test_what_is_assumed_of_a_method_that_says_nothing():
+    bare, sample = Bare(), some_sample()
+    assert not methods.adds_model_error(bare)
+    assert not methods.has_p_values(bare)
+    assert not methods.draws_blocks(bare)
+    assert methods.common_resamples(bare) == 0
+    assert methods.description(bare) == "Bare"
+    found = methods.of(bare, Contrast.of(kwis.WIS(), sample), 0.8, 3)
+    assert (found.level, found.method) == (0.8, "bare 3")
+
+
+def test_what_methods_say_of_themselves():
+    assert methods.adds_model_error(kwis.StudentInterval())
+    assert methods.adds_model_error(kwis.InfluenceInterval())
+    assert not methods.adds_model_error(kwis.Bootstrap())
+    assert methods.has_p_values(kwis.StudentInterval())
+    assert methods.draws_blocks(kwis.Bootstrap(block=3))
+    assert not methods.draws_blocks(kwis.Bootstrap())
+
+
+def test_methods_are_known_by_name():
+    assert interval_method("Student") == interval_method("t") == kwis.StudentInterval()
+    assert interval_method("logarithmic_smoothing") == interval_method("ls") == kwis.LogarithmicSmoothing()
+    assert interval_method(None) is None
+    ready = kwis.Bootstrap(7)
+    assert interval_method(ready) is ready
+    for wrong in ("best", kwis.Bootstrap, 3):
+        assert refused(lambda wrong=wrong: interval_method(wrong)).startswith("`interval` must be ")
+
+
+def test_an_influence_interval_of_a_contrast_has_the_error_of_its_model():
+    sample = some_sample(30)
+    plain = Contrast.of(kwis.WIS(), sample)
+    refits = np.array([0.1, 0.2, 0.6])
+    found = kwis.InfluenceInterval().of(replace(plain, refitted=refits), 0.9)
+    error = np.hypot(plain.estimate.std_error, model_error(refits[:, None])[0])
+    assert found.width / 2 == pytest.approx(1.6448536269514722 * error)
+    bare = replace(plain, estimate=replace(plain.estimate, influence=None))
+    assert refused(lambda: kwis.InfluenceInterval().of(bare, 0.9)).startswith(
+        "`estimator` must give influence"
+    )
+    assert refused(lambda: kwis.StudentInterval().of(bare, 0.9)).startswith("`estimator` must give influence")

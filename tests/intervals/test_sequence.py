@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import kwis
+from kwis.intervals import wealth
 from kwis.intervals.draws import count_chunks
-from kwis.intervals.efron_stein import variance_proxy
-from kwis.intervals.wealth import SCALES, falling_scales
+from kwis.intervals.efron_stein import _simulated, _weights, variance_proxy
+from kwis.intervals.wealth import SCALES, Wealth, falling_scales, log_capital, refuted_below
 from tests.reference import intervals as twin
 
 LOGGING, TARGET, SUCCESS = np.array([0.4, 0.35, 0.25]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.4, 0.55])
@@ -40,6 +42,34 @@ class TestSequence:
         grid = 2e-3 if largest is None else 1 / 2_000
         assert found.low == pytest.approx(end(gains, losses), abs=grid)
         assert found.high == pytest.approx(1 - end(losses, gains), abs=grid)
+
+    @pytest.mark.parametrize("largest", [None, 1.5, 3.0])
+    @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 3.0)])
+    def test_the_ends_of_a_difference_to_the_log_are_those_of_the_twin(self, largest, bounds):
+        rng = np.random.default_rng(6)
+        weight = rng.choice([0.5, 1.5], 60)
+        share = rng.random(60) < 0.6
+        low, high = bounds
+        reward = low + (high - low) * share
+        state = kwis.BettingSequence(bounds, largest).start(difference=True).add(weight, reward)
+        found = state.interval(0.9)
+        gains, losses = np.where(share, weight, 1.0).tolist(), np.where(share, 1.0, weight).tolist()
+        few = [-(2.0**k) / max(largest, 2.0) for k in range(-14, 0)] if largest else []
+
+        def refuted(more, other):
+            """How far below 2 all means of ``more`` are refuted, on a grid."""
+            return twin.betting_ends(more, [2.0**k for k in range(-14, 3)], other, few, 0.05, 500, whole=2.0)
+
+        below, above = refuted(gains, losses), refuted(losses, gains)
+        span = high - low
+        assert below > 0 or above > 0  # or nothing would have been compared
+        assert found.low == pytest.approx(-span + span * below, abs=span * 2 / 500)
+        assert found.high == pytest.approx(span - span * above, abs=span * 2 / 500)
+        assert found.value == pytest.approx(float(np.mean((weight - 1) * reward)))
+        for value in (found.low - 1e-6, found.high + 1e-6):
+            assert not -span < value < span or state.refutes(value, 0.9)
+        for value in (found.low + 1e-6, found.high - 1e-6):
+            assert not state.refutes(value, 0.9)
 
     def test_rows_in_parts_and_in_any_order_make_the_same(self):
         _, weight, reward = drawn(300, np.random.default_rng(1))
@@ -101,9 +131,19 @@ class TestSequence:
         assert (interval.low, interval.high) == (-1.0, 3.0)
         assert math.isnan(interval.value)
 
+    def test_the_policy_of_the_log_differs_by_nothing(self):
+        rewards = np.random.default_rng(2).random(2_000)
+        found = kwis.BettingSequence(largest_weight=1.0).start(difference=True).add(np.ones(2_000), rewards)
+        assert found.interval().value == 0.0
+        assert -0.2 < found.interval().low < 0 < found.interval().high < 0.2
+
+    def test_no_weight_above_1_would_leave_a_mean_below_1(self):
+        with pytest.raises(kwis.InputError, match=r"`largest_weight` must be at least 1, .* got 0\.5"):
+            kwis.BettingSequence(largest_weight=0.5)
+
     def test_what_does_not_fit_is_refused(self):
         start = kwis.BettingSequence(largest_weight=2.0).start()
-        with pytest.raises(kwis.InputError, match="`largest_weight` must hold for every `weight`"):
+        with pytest.raises(kwis.InputError, match=r"must hold for every `weight`, got 3.0 above 2 at row 1$"):
             start.add([1.0, 3.0], [0.0, 1.0])
         with pytest.raises(kwis.InputError, match="must be the same in both"):
             _ = start + kwis.BettingSequence().start()
@@ -111,7 +151,49 @@ class TestSequence:
             kwis.BettingSequence().interval(kwis.WIS(), sample_of(np.ones(3), np.ones(3)))
 
 
+def test_bets_are_of_all_sizes():
+    assert SCALES.tolist() == [2.0**k for k in range(-14, 3)]
+    assert falling_scales(4.0).tolist() == [-(2.0**k) / 4 for k in range(-14, 0)]  # no bet can lose it all
+
+
+def test_the_number_of_rows_added_up_at_once_does_not_matter(monkeypatch):
+    terms = np.random.default_rng(0).exponential(size=23)
+    whole = Wealth.of(terms)
+    monkeypatch.setattr(wealth, "_ROWS_AT_ONCE", 5)
+    parts = Wealth.of(terms)
+    assert whole.logs == pytest.approx([sum(math.log1p(scale * x) for x in terms) for scale in SCALES])
+    assert (parts.n, parts.logs) == (23, pytest.approx(whole.logs))
+
+
+def test_a_value_is_refuted_once_its_bets_have_won_enough():
+    assert refuted_below(lambda v: 3.0 - 4 * v, 1.0) == pytest.approx(0.5, abs=1e-12)
+    assert refuted_below(lambda v: 3.0 - 4 * v, 3.0) == 0.0
+    assert refuted_below(lambda v: 9.0, 1.0, 2.0) == pytest.approx(2.0)
+    assert log_capital(math.log(2), math.log(6)) == pytest.approx(math.log(4))
+
+
 class TestClopperPearson:
+    @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+    @pytest.mark.parametrize("scale", [1.0, 0.1])  # the latter with less than one success
+    def test_it_is_the_quantile_of_a_beta_distribution(self, level, scale):
+        rng = np.random.default_rng(4)
+        weight, reward = rng.uniform(0, 3, 17), scale * rng.random(17)
+        found = kwis.ClopperPearson(3.0).interval(kwis.VIS(), sample_of(weight, reward), level)
+        successes, tail = float(weight @ reward) / 3, (1 - level) / 2
+        low = stats.beta.ppf(tail, successes, 17 - successes + 1)
+        high = stats.beta.ppf(1 - tail, successes + 1, 17 - successes)
+        assert (found.low, found.high) == pytest.approx((3 * low, 3 * high), rel=1e-9)
+        assert found.value == pytest.approx(float(np.mean(weight * reward)))
+
+    def test_nothing_but_successes_still_has_a_lower_end(self):
+        found = kwis.ClopperPearson(2.0).interval(kwis.VIS(), sample_of(np.full(10, 2.0), np.ones(10)))
+        assert found.low == pytest.approx(2 * 0.025 ** (1 / 10))
+        assert (found.value, found.high) == (2.0, 2.0)
+
+    def test_losses_are_refused(self):
+        with pytest.raises(kwis.InputError, match=r"got -0.5 outside \[0, 2\] at row 0"):
+            kwis.ClopperPearson(2.0).interval(kwis.VIS(), sample_of([0.5, 1.0], [-1.0, 1.0]))
+
     def test_equal_weights_have_the_textbook_interval(self):
         # 2 of 20: 1.2 % to 31.7 %, Clopper and Pearson (1934).
         found = kwis.ClopperPearson(1.0).interval(kwis.VIS(), sample_of(np.ones(20), np.arange(20) < 2))
@@ -142,6 +224,17 @@ class TestEfronStein:
         weight, fresh = rng.exponential(size=12) * (rng.random(12) < 0.7), rng.exponential(size=12)
         expected = twin.efron_stein_proxy(weight.tolist(), fresh.tolist())
         assert variance_proxy(weight, fresh) == pytest.approx(expected, rel=1e-12)
+
+    def test_rows_without_any_weight_add_nothing_to_the_proxy(self):
+        nothing, one = np.zeros(2), np.array([0.0, 1.0])
+        assert variance_proxy(nothing, nothing) == 0.0
+        assert variance_proxy(one, one) == pytest.approx(twin.efron_stein_proxy([0.0, 1.0], [0.0, 1.0]))
+
+    def test_actions_that_are_never_logged_need_no_weight(self):
+        sure = [[1.0, 0.0]] * 200
+        found = kwis.efron_stein_bound(sure, sure, [0] * 200, [1.0] * 200, draws=2)
+        assert (found.value, found.high) == (1.0, 1.0)
+        assert 0.3 < found.low < 1.0
 
     def test_the_bound_is_that_of_the_twin(self):
         rng, n = np.random.default_rng(3), 200
@@ -175,6 +268,53 @@ class TestEfronStein:
     def test_a_log_that_the_target_never_follows_tells_nothing(self):
         found = kwis.efron_stein_bound([[1.0, 0.0]] * 4, [[0.5, 0.5]] * 4, [1, 1, 1, 1], [1, 1, 1, 1])
         assert (found.low, found.high) == (0.0, 1.0)
+
+    def test_weights_that_are_too_large_do_not_raise_the_bound(self):
+        ratio, cumulative = np.full((5, 2), 2.0), np.tile([0.5, 1.0], (5, 1))
+        *proxies, shrink = _simulated(np.full(5, 2.0), ratio, cumulative, 2, np.random.default_rng(0))
+        assert shrink == 1.0
+        assert proxies == pytest.approx([5 * 0.4**2] * 2)  # each row has a fifth, before and after
+
+    def test_actions_are_drawn_from_the_logging_policy(self):
+        ratio = np.array([[10.0, 20.0, 30.0], [1.0, 2.0, 3.0]])
+        logging = np.array([[0.5, 0.0, 0.5], [0.2, 0.3, 0.5]])
+        rng = np.random.default_rng(0)
+        drawn = np.array([_weights(ratio, logging.cumsum(axis=1), rng) for _ in range(4_000)])
+        for row in range(2):
+            shares = [np.mean(drawn[:, row] == value) for value in ratio[row]]
+            assert shares == pytest.approx(logging[row].tolist(), abs=0.04)
+
+    def test_actions_are_drawn_200_times_at_level_095_with_seed_0_unless_told_otherwise(self):
+        half, target = [[0.5, 0.5]] * 300, [[0.4, 0.6]] * 300
+        data = target, half, [0, 1] * 150, [1.0, 0.9, 1.0] * 100
+        plain = kwis.efron_stein_bound(*data)
+        said = {"bounds": (0.0, 1.0), "level": 0.95, "draws": 200, "rng": 0}
+        assert 0 < plain.low == kwis.efron_stein_bound(*data, **said).low
+        for other in ({"level": 0.9}, {"draws": 201}, {"rng": 1}):
+            assert plain.low != kwis.efron_stein_bound(*data, **{**said, **other}).low
+        assert kwis.efron_stein_bound(*data, draws=2).low > 0
+        with pytest.raises(kwis.InputError, match="`draws` must be a whole number of at least 2, got 1"):
+            kwis.efron_stein_bound(*data, draws=1)
+
+    @pytest.mark.parametrize(
+        ("wrong", "message"),
+        [
+            ({"target": [[1.5, -0.5]] * 3}, "`target` must be probabilities that sum to 1, got 1 at row 0"),
+            ({"logging": [[0.5, 0.5], [0.5, 0.5], [0.5, 0.6]]}, "got 1.1 at row 2"),
+            ({"target": [[0.5, 0.5]] * 2}, "`target`"),
+            ({"action": [0, 1]}, "`action` must be 3 whole numbers from 0 to 1"),
+            ({"action": [0, -1, 1]}, "`action` must be 3 whole numbers"),
+            ({"action": [0.0, 1.0, 1.0]}, "got float64 of shape"),
+            ({"reward": [0, 1.2, 0]}, "`bounds` must hold for every `reward`"),
+            ({"reward": [0, -0.2, 0]}, "`bounds` must hold for every `reward`"),
+            ({"logging": [[0.5, 0.5], [0.0, 1.0], [0.5, 0.5]], "action": [0, 0, 0]}, "got 0.0 at row 1"),
+        ],
+    )
+    def test_each_impossible_argument_is_refused_with_its_place(self, wrong, message):
+        half = [[0.5, 0.5]] * 3
+        right = {"target": half, "logging": half, "action": [0, 1, 0], "reward": [0, 1, 0]}
+        with pytest.raises(kwis.InputError, match=message):
+            kwis.efron_stein_bound(**{**right, **wrong})
 
     def test_impossible_arguments_are_refused(self):
         half = [[0.5, 0.5]] * 3

@@ -49,7 +49,7 @@ PARTS = (
     Part(
         "estimators and intervals",
         ("estimators", "intervals"),
-        ("tests/estimators", "tests/intervals", "tests/evaluation/test_sharing.py"),
+        ("tests/estimators", "tests/intervals"),
         200,
     ),
     Part("readers", ("data/read",), ("tests/data", "tests/hostile", "tests/everyday"), 100),

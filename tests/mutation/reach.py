@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ class Reach:
     lines
         Tests by file (from ``src``) and line.
     seconds
-        How long each test took; tests that failed are absent.
+        Of the processor that each test took, however busy the machine was; tests that failed are absent.
     """
 
     lines: dict[str, dict[int, list[str]]]
@@ -29,11 +30,11 @@ class Reach:
     def tests(self, file: str, lines: Iterable[int], budget: float) -> list[str]:
         """Tests that run any of the lines, quickest first, as many as fit into ``budget`` seconds.
 
-        Lines that run once, at import, and compiled code are seen in no test: then all tests of the file.
+        Lines that run once, at import, and compiled code are seen in no test: then all tests, as what they
+        define (a flag of a class, a constant) is read in others' lines.
         """
         known = self.lines.get(file, {})
-        reached = {test for line in lines for test in known.get(line, ())}
-        reached = reached or {test for tests in known.values() for test in tests}
+        reached = {test for line in lines for test in known.get(line, ())} or set(self.seconds)
         chosen, total = [], 0.0
         for test in sorted(reached & self.seconds.keys(), key=lambda name: (self.seconds[name], name)):
             total += self.seconds[test]
@@ -61,6 +62,7 @@ class Recorder:
     def __init__(self, source: Path) -> None:
         self.source = source
         self.seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
         self._coverage = coverage.Coverage(
             data_file=None, source=[str(source)], branch=False, config_file=False, messages=False
         )
@@ -68,14 +70,15 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._coverage.switch_context(item.nodeid)
+        before = sum(os.times()[:4])
         yield
         self._coverage.switch_context("")
+        if item.nodeid not in self._failed:
+            self.seconds[item.nodeid] = sum(os.times()[:4]) - before
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.passed:
-            self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-        else:
-            self.seconds.pop(report.nodeid, None)
+        if not report.passed:
+            self._failed.add(report.nodeid)
 
     def run(self, arguments: list[str]) -> int:
         self._coverage.start()

@@ -119,14 +119,15 @@ def difference_from_both(first, second, correlation):
     return value - other - arms[0], value - other + arms[1]
 
 
-def betting_ends(gains, scales, few, falling, chance, steps=4_000):
-    """The smallest value in [0, 1] on a grid at which the capital of both kinds of bets is at most 1 /
-    chance: ``gains`` at the value and ``few`` at 1 less the value.
+def betting_ends(gains, scales, few, falling, chance, steps=4_000, whole=1.0):
+    """The smallest value between 0 and ``whole`` on a grid at which the capital of both kinds of bets is at
+    most 1 / chance: ``gains`` at the value and ``few``, if there are bets on them, at what is left of the
+    whole.
     """
     for step in range(steps + 1):
-        v = step / steps
+        v = whole * step / steps
         capital = []
-        for terms, sizes, mean in ((gains, scales, v), (few, falling, 1 - v)):
+        for terms, sizes, mean in ((gains, scales, v), (few, falling, whole - v))[: 2 if falling else 1]:
             parts = []
             for size in sizes:
                 product = 1.0
@@ -134,9 +135,9 @@ def betting_ends(gains, scales, few, falling, chance, steps=4_000):
                     product *= (1 + size * x) / (1 + size * mean)
                 parts.append(product)
             capital.append(sum(parts) / len(parts))
-        if sum(capital) / 2 <= 1 / chance:
+        if sum(capital) / len(capital) <= 1 / chance:
             return v
-    return 1.0
+    return whole
 
 
 def efron_stein_bound(target, logging, action, reward, level, draws, rng):

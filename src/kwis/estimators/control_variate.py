@@ -74,7 +74,6 @@ class ControlVariate:
             tilted = np.einsum("ib,ib->b", inner, np.broadcast_to(apart, inner.shape))
             by_mean = slope * plain - tilted / safe
             by_variance = tilted * slope / safe
-            moved = (by_mean * apart + by_variance * (np.square(apart) - variance)) / total
-            return np.where(flat, -plain * factor * apart / (mean * total), moved)
+            return (by_mean * apart + by_variance * (np.square(apart) - variance)) / total
 
         return Applied(drawn * factor, reaction)

@@ -57,7 +57,7 @@ class PairedSample:
 def _first_difference(a: Any, b: Any) -> int | None:
     if a is None and b is None:
         return None
-    differs = np.ones(1, dtype=bool) if a is None or b is None else a != b
+    differs = np.asarray(a != b)  # from None, every row
     return int(np.argmax(differs)) if differs.any() else None
 
 

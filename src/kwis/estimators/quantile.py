@@ -75,7 +75,7 @@ class Quantile:
             return Resamples(values)
         below = rewards.influence_of((sample.reward[:, None] <= values).astype(np.float64), self.share)
         error = _REACH * resampled_errors(below, counts, sample.group)
-        ends = np.clip(self.share - error, 0.0, 1.0), np.clip(self.share + error, 0.0, 1.0)
+        ends = np.maximum(self.share - error, 0.0), np.minimum(self.share + error, 1.0)
         apart = ends[1] - ends[0]
         rise = rewards.quantile(ends[1]) - rewards.quantile(ends[0])
         slope = np.divide(rise, apart, out=np.zeros_like(rise), where=apart > 0)

@@ -121,6 +121,7 @@ def ratio_estimate(
         )
     if np.isinf(value):
         raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
+    assert statistics.influence is not None
     influence = kept(statistics.influence[:, 0])
     return Estimate(
         name=rule.name,
@@ -148,7 +149,7 @@ def leverage(load: Floats, mass: Floats | None) -> Floats:
 def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influence: bool) -> Resamples:
     """Estimates under a rule on resamples, the weights applied worked out anew on each."""
     statistics = _statistics(rule, sample, counts, with_influence=influence)
-    return Resamples(statistics.values, statistics.influence if influence else None)
+    return Resamples(statistics.values, statistics.influence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +157,7 @@ class _Statistics:
     values: Floats
     applied: Floats
     mean_weight: Floats
-    influence: Floats
+    influence: Floats | None = None
     isolation: float | None = None
 
 
@@ -173,18 +174,16 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
         values = loads / (load if rule.normalised else total)
         if rule.normalised or applied.reaction is not None:
             values[load == 0] = np.nan
-        influence: Floats = np.empty((0, 0))
-        isolation = None
-        if with_influence:
-            isolation = applied.isolation(counted)
-            share = total / load if rule.normalised else np.ones_like(total)
-            influence = _influence(rule, reward, counted, applied, values, share)
-            # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
-            influence *= counts.sum(axis=0) / total
-            if sample.mass is not None:
-                influence *= sample.mass[:, None]
-            influence = np.ldexp(influence, scale, out=influence)
-        return _Statistics(np.ldexp(values, scale), applied.weight, load / total, influence, isolation)
+        found = np.ldexp(values, scale), applied.weight, load / total
+        if not with_influence:
+            return _Statistics(*found)
+        share = total / load if rule.normalised else np.ones_like(total)
+        influence = _influence(rule, reward, counted, applied, values, share)
+        # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
+        influence *= counts.sum(axis=0) / total
+        if sample.mass is not None:
+            influence *= sample.mass[:, None]
+        return _Statistics(*found, np.ldexp(influence, scale, out=influence), applied.isolation(counted))
 
 
 def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:

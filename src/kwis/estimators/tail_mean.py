@@ -66,7 +66,7 @@ class TailMean:
         edge = Ordered.of(sample, np.ones((sample.n, 1))).quantile(np.array([self.share]))
         within = sample.reward >= edge if self.upper else sample.reward <= edge
         beyond = np.where(within, sample.weight, 0.0)
-        return statistic_estimate(self, sample, beyond if beyond.any() else None)
+        return statistic_estimate(self, sample, beyond)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B)."""

@@ -60,7 +60,12 @@ class BettingSequence:
     def __post_init__(self) -> None:
         check.reward_range(self.bounds)
         if self.largest_weight is not None:
-            object.__setattr__(self, "largest_weight", check.positive(self.largest_weight, "largest_weight"))
+            largest = check.positive(self.largest_weight, "largest_weight")
+            if largest < 1:
+                raise InputError(
+                    f"`largest_weight` must be at least 1, which is what weights average, got {largest:g}"
+                )
+            object.__setattr__(self, "largest_weight", largest)
 
     def start(self, *, difference: bool = False) -> SequenceState:
         """The sequence before the first row: of the value, or of its difference to the logging policy's."""
@@ -110,14 +115,15 @@ class SequenceState:
         high: float,
         largest: float | None,
         *,
-        difference: bool = False,
+        difference: bool,
     ) -> SequenceState:
         """The state after some rows alone."""
         share, rest = ((part / (high - low)) for part in (reward - low, high - reward))
         gains, losses = (weight * share, weight * rest)
         if difference:
             gains, losses = gains + rest, losses + share
-        bound = None if largest is None else max(largest, 1.0) if difference else largest
+        # Claims go up to a difference of the whole range, a mean of 2, which bets have to survive.
+        bound = None if largest is None else max(largest, 2.0) if difference else largest
         scales = None if bound is None else falling_scales(bound)
         return cls(
             low=low,
