@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 5,
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
+    "ignore_repr_types": r"matplotlib\.",  # the chart is enough
     "write_computation_times": False,
 }
 
