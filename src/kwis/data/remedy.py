@@ -16,6 +16,8 @@ FEW_WORDS = 3
 """So many different words among numbers are named in the SQL, one by one."""
 GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 """Words for a gap in a column of numbers."""
+YES_NO = (("yes", "no"), ("y", "n"), ("t", "f"))
+"""Pairs of words for 1 and 0; readers know true and false themselves."""
 SIGNS = (
     *("$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "SEK", "NOK"),
     *("DKK", "PLN", "BRL", "MXN", "zł", "kr"),
@@ -164,6 +166,9 @@ def written_dates(levels: Sequence[str]) -> WrittenDates | None:
 
 def refuse_text_for_numbers(column: Column, sentence: str, name: str) -> None:
     """Refuse a text column where numbers are needed, with the SQL that makes numbers of it."""
+    yes_no = sorted(column.levels, key=str.lower, reverse=True)  # yes comes after no, y after n, t after f
+    if tuple(map(str.lower, yes_no)) in YES_NO:
+        raise SpellingError(sentence, name, f"CAST({identifier(name)} = {_literal(yes_no[0])} AS INTEGER)")
     words = [level for level in column.levels if not any(sign.isdigit() for sign in level)]
     if len(words) == len(column.levels) or not all(word in GAPS for word in words):
         raise InputError(sentence)  # words that are no gaps have no number

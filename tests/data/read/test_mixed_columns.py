@@ -49,6 +49,23 @@ def test_each_way_out_works(tmp_path: Path) -> None:
     assert labels.encoding.features[0].kind == "category"
 
 
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), ("Y", "N")])
+def test_a_reward_of_yes_and_no_comes_with_the_query_that_makes_numbers_of_it(
+    yes: str, no: str, tmp_path: Path
+) -> None:
+    clicks = columns(N)["reward"]
+    path = write_csv(tmp_path / "log.csv", table(reward=[yes if click > 0 else no for click in clicks]))
+    with pytest.raises(
+        InputError, match=r"^`reward` must hold numbers, got '\w+' at row 0; pass query="
+    ) as refused:
+        kwis.read_log(path, **ROLES)
+    query = f"SELECT * REPLACE (CAST(reward = '{yes}' AS INTEGER) AS reward) FROM log"
+    assert str(refused.value).endswith(f'pass query="{query}"')
+    np.testing.assert_array_equal(
+        kwis.read_log(path, **ROLES, query=query).reward[:, 0], np.array(clicks) > 0
+    )
+
+
 def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_csv(tmp_path / "log.csv", table(age=ages("not known")))
     options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
