@@ -143,6 +143,16 @@ def test_a_half_written_file_waits(tmp_path: Path, name: str, part: bytes, reaso
     assert [(one.name, reason in one.reason) for one in found.waiting] == [(name, True)]
 
 
+def test_only_a_file_that_changed_a_moment_ago_is_waited_for(tmp_path: Path) -> None:
+    arrive(tmp_path, "1.csv", 100, 1)
+    found = arrivals.arrived(tmp_path)
+    for later, slept in ((0.0, [2.0]), (1.9, [2.0]), (2.1, [])):
+        waits: list[float] = []
+        now = found[0].changed / 1e9 + later
+        assert arrivals.settled(found, 2.0, now=lambda now=now: now, sleep=waits.append)[0] == found
+        assert waits == slept
+
+
 def test_a_file_that_grows_while_one_looks_waits_and_is_then_counted_whole(tmp_path: Path) -> None:
     path = arrive(tmp_path, "1.csv", 100, 1)
 

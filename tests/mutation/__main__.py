@@ -52,7 +52,18 @@ PARTS = (
         ("tests/estimators", "tests/intervals"),
         200,
     ),
-    Part("readers", ("data/read",), ("tests/data", "tests/hostile", "tests/everyday"), 100),
+    Part(
+        "readers",
+        ("data/read",),
+        (
+            "tests/data",
+            "tests/hostile",
+            "tests/everyday",
+            "tests/policy/test_simple.py",
+            "tests/evaluation/test_watch.py",
+        ),
+        100,
+    ),
 )
 
 

@@ -194,6 +194,20 @@ def test_actions_predicted_by_vowpal_wabbit_count_from_one_and_scores_are_refuse
         resolve_target(log, kwis.joined(path))
 
 
+@pytest.mark.parametrize(
+    ("text", "shares", "tags"),
+    [
+        ("2 17\n1 18\n", [[0.0, 1.0], [1.0, 0.0]], ("17", "18")),  # a tag may be a number
+        ("0:0.0,1:1.0\n", [[0.0, 1.0]], ()),
+    ],
+)
+def test_a_prediction_may_be_sure(text: str, shares: Any, tags: Any, tmp_path: Path) -> None:
+    path = tmp_path / "predictions.txt"
+    path.write_text(text)
+    found = read_predictions(str(path))
+    assert (found.shares.tolist(), found.tags) == (shares, tags)
+
+
 def test_predictions_of_many_actions_sum_to_one_but_for_six_digits(tmp_path: Path) -> None:
     share = 1 / 700
     path = tmp_path / "many.txt"

@@ -241,7 +241,7 @@ def test_bad_lines_are_refused_with_the_line_or_counted(kind: str, tmp_path: Pat
     entries = [decision(i) for i in range(N)] if kind == "dsjson" else rows
     lines = [json.dumps(entry) for entry in entries]
     path = tmp_path / "log.jsonl"
-    path.write_text("\n".join([*lines[:4], '{"_label_cost": -1, "_lab', *lines[4:], "[3]"]) + "\n")
+    path.write_text("\n".join([*lines[:4], '{"_label_cost": -1, "_lab', "[3]", *lines[4:]]))
     with pytest.raises(
         InputError, match=r"at row 4 \(line 5\): .*_lab'; skip_bad_lines=True leaves such lines out$"
     ):
@@ -263,3 +263,18 @@ def test_arrays_of_json_are_logs(tmp_path: Path) -> None:
         path = tmp_path / "log.json"
         path.write_text(json.dumps(rows, indent=indent))
         np.testing.assert_array_equal(kwis.read_log(path, context="age")["age"], TABLE["age"])
+
+
+def test_the_logger_that_acted_must_have_had_a_chance() -> None:
+    table = {
+        "action": ["a", "b"] * 30,
+        "reward": [0.0, 1.0] * 30,
+        "who": ["old", "new"] * 30,
+        "p_old": [0.5] * 60,
+        "p_new": [0.0, 0.4] * 30,  # what the other logger might have done may have no chance
+    }
+    said: dict[str, Any] = {"logger": "who", "propensity": {"old": "p_old", "new": "p_new"}, "context": []}
+    assert kwis.read_log(table, **said).n == 60
+    table["p_new"][5] = 0.0
+    with pytest.raises(InputError, match=r"positive for the logger that acted, got 0\.0 for 'new' at row 5$"):
+        kwis.read_log(table, **said)
