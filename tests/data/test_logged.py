@@ -44,7 +44,7 @@ def test_the_text_of_a_log_says_what_it_holds(log: LoggedBandit) -> None:
     text = repr(log)
     assert text.splitlines()[0] == "LoggedBandit: 600 decisions among 3 actions (banner, email, push)"
     assert "click (mean 0." in text
-    assert "propensity  logged, of the action taken" in text
+    assert "propensity  logged, column `propensity`, of the action taken" in text
     assert "country, device, age, age missing, member, signup, hour" in text
     assert "group, time" in text
 
@@ -64,7 +64,7 @@ def test_propensities_can_be_replaced_with_a_note(log: LoggedBandit) -> None:
     assert new.propensity is not None
     assert (new.propensity == 1 / 3).all()
     assert new.notes[-1] == "all alike"
-    assert "propensity  repaired, of all actions" in repr(new)
+    assert "propensity  repaired, column `propensity`, of all actions" in repr(new)
     with pytest.raises(InputError, match=r"^`distribution` must have shape \(600, 3\), got \(600, 2\)$"):
         log.with_propensity(even[:, :2], "")
 

@@ -305,12 +305,12 @@ def bounded_sample(factor, mass):
     """Weights of 0.15 to 5.5; with a factor of None they all are near 1."""
     rng = np.random.default_rng(5)
     spread = 0.7 if factor else 0.05
-    weight = np.clip((factor or 1.0) * rng.lognormal(0, spread, 23), 0.15, 5.5)
+    weight = np.clip((factor or 1.0) * rng.lognormal(0, spread, 13), 0.15, 5.5)
     return kwis.WeightedSample(
-        context=np.zeros((23, 1)),
+        context=np.zeros((13, 1)),
         weight=weight,
-        reward=rng.normal(size=23),
-        mass=rng.uniform(0.5, 2, 23) if mass else None,
+        reward=rng.normal(size=13),
+        mass=rng.uniform(0.5, 2, 13) if mass else None,
     )
 
 
@@ -320,7 +320,7 @@ def bounded_sample(factor, mass):
 def test_empirical_likelihood_with_any_support_is_the_twin(support, factor, mass):
     sample = bounded_sample(factor, mass)
     weight, reward = sample.weight.tolist(), sample.reward.tolist()
-    masses = [1.0] * 23 if sample.mass is None else sample.mass.tolist()
+    masses = [1.0] * 13 if sample.mass is None else sample.mass.tolist()
     low, high = (min(weight), max(weight)) if support == "sample" else support
 
     def value(trial):
@@ -335,7 +335,7 @@ def test_empirical_likelihood_with_any_support_is_the_twin(support, factor, mass
 @pytest.mark.parametrize("support", SUPPORTS, ids=str)
 def test_empirical_likelihood_works_out_its_tilt_on_every_resample(support):
     sample = bounded_sample(1.0, mass=True)
-    counts = np.random.default_rng(2).multinomial(23, np.full(23, 1 / 23), size=8).T.astype(float)
+    counts = np.random.default_rng(2).multinomial(13, np.full(13, 1 / 13), size=8).T.astype(float)
     fast, slow = (
         found(kwis.EmpiricalLikelihood(support), sample, counts, influence=True)
         for found in (resamples, resamples_by_taking)

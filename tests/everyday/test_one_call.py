@@ -94,7 +94,7 @@ def test_the_usual_name_of_propensities_and_an_unnamed_context_are_said() -> Non
     )
     assert "`revenue` is part of the context and named like an outcome" in reasons
     assert "`revenue` almost determines click: was it known before the decision?" in reasons
-    assert any("column `pscore`" in note for note in evaluation.notes)
+    assert "column `pscore`" in evaluation.settings.propensities
 
 
 def test_a_log_that_was_read_has_its_columns_named_already() -> None:
