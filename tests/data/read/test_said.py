@@ -17,6 +17,7 @@ from kwis.cli.reading import LogOptions
 from kwis.data.read.arguments import LogArguments, Reading
 from kwis.data.read.source import Roles
 from kwis.errors import InputError
+from tests.cli.example import columns, write_parquet
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -278,3 +279,10 @@ def test_the_logger_that_acted_must_have_had_a_chance() -> None:
     table["p_new"][5] = 0.0
     with pytest.raises(InputError, match=r"positive for the logger that acted, got 0\.0 for 'new' at row 5$"):
         kwis.read_log(table, **said)
+
+
+def test_a_scanned_log_says_what_it_scans(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_parquet(tmp_path / f"{name}.parquet", columns(60))
+    said = repr(kwis.scan_log(tmp_path, propensity="propensity", context=["age"]))
+    assert said.startswith("ScannedLog: 120 decisions in 2 files, columns action, reward, propensity, age")

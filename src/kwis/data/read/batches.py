@@ -57,8 +57,8 @@ class ParquetFiles:
     """Parquet files, in the order of their names; ``said`` has the columns that the names of folders give."""
 
     footers: tuple[Footer, ...]
-    said: tuple[tuple[tuple[str, Any], ...], ...] = ()
-    notes: tuple[str, ...] = ()
+    said: tuple[tuple[tuple[str, Any], ...], ...]
+    notes: tuple[str, ...]
 
     @classmethod
     def of(cls, source: Any) -> ParquetFiles:
@@ -101,7 +101,7 @@ class ParquetFiles:
     def parts(self, runner: Runner) -> list[Part]:  # noqa: ARG002 - the same wherever they are read
         return [
             Part(footer.path, group, said)
-            for footer, said in zip(self.footers, self.said or [()] * len(self.footers), strict=True)
+            for footer, said in zip(self.footers, self.said, strict=True)
             for group, size in enumerate(footer.groups)
             if size
         ]
