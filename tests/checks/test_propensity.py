@@ -314,3 +314,19 @@ def test_rows_are_drawn_where_rows_by_actions_are_too_many(monkeypatch):
     assert report.notes == ("propensities were tested on 2,000 rows drawn at random, as there are 3 actions",)
     assert report.tests[0].n == 2000
     assert report.regions == ("colour = red",)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 4, 6, 17])
+@pytest.mark.parametrize("right", [True, False])
+def test_a_part_of_the_log_that_chose_uniformly_fails_only_if_it_did_not(digits, right):
+    rng = np.random.default_rng(digits)
+    n = 1500
+    slot, age = rng.integers(3, size=n), rng.normal(size=n)
+    chance = softmax(np.outer(age, [0.0, 0.8, -0.4]) * (slot < 2)[:, None])
+    drawn = chance if right else np.where(slot[:, None] == 2, [0.45, 0.3, 0.25], chance)
+    action = (drawn.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
+    said = np.where(slot == 2, np.round(1 / 3, digits), chance[np.arange(n), action])
+    frame = {"slot": slot.astype(str), "age": age, "action": action, "propensity": said}
+    report = kwis.propensity_report(kwis.read_log(frame, reward=False, context=["slot", "age"]))
+    assert report.wrong is not right
+    assert right or any("slot = 2" in region for region in report.regions)

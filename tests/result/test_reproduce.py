@@ -37,6 +37,11 @@ def frame() -> pd.DataFrame:
             "day": np.arange(n) // 20,
             "p_new": np.clip(0.3 + 0.4 * rng.random(n), 0, 1),
             "pick": rng.choice(["A", "B"], n),
+            "taken": action,
+            "slot": rng.integers(1, 3, n),
+            "id": np.arange(n),
+            "offered": ["A|B"] * n,
+            "late": np.where(rng.random(n) < 0.1, np.nan, action),
         }
     )
 
@@ -45,6 +50,7 @@ def frame() -> pd.DataFrame:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("logs")
     frame().to_csv(where / "log.csv", index=False)
+    frame()[["id", "pick"]].to_csv(where / "other.csv", index=False)
     (where / "parts").mkdir()
     whole = Table.from_pandas(frame(), preserve_index=False)
     parquet.write_table(whole.slice(0, 150), where / "parts" / "a.parquet")
@@ -110,6 +116,27 @@ CASES: dict[str, Made] = {
         estimators=[kwis.WIS(), kwis.KernelWIS(0.5, kernel=kwis.Laplace), kwis.KernelWIS(float("inf"))],
         interval=kwis.Bootstrap(50),
         by=[("country", "pick")],
+    ),
+    "further roles": lambda p: kwis.evaluate(
+        kwis.read_log(
+            p / "log.csv", reward="late", drop_missing=True, position="slot", candidates="offered", **ROLES
+        ),
+        [kwis.uniform(), kwis.always("B")],
+        interval="bootstrap",
+        **QUICK,
+    ),
+    "a policy in another file": lambda p: kwis.evaluate(
+        kwis.read_log(p / "log.csv", key="id", **ROLES),
+        {
+            "theirs": kwis.joined(str(p / "other.csv"), "pick"),
+            "said": kwis.joined(str(p / "other.csv"), kwis.chosen("pick")),
+        },
+        **QUICK,
+    ),
+    "an action that is a number": lambda p: kwis.evaluate(
+        kwis.read_log(p / "log.csv", action="taken", **ROLES),
+        kwis.always(1),
+        statistic="quantile:0.5",
     ),
     "a frame and functions": lambda p: kwis.evaluate(
         kwis.read_log(frame(), **ROLES), {"everybody": treat_all, "older": by_age}, **QUICK

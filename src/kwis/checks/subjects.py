@@ -28,6 +28,7 @@ _DOUBT = (
     0.5  # part of what is cut that may be there or not, where it is only known from a completed distribution
 )
 _FLATTENED = 0.7  # between 0.5 and 0.8, which found alike on 120 logs
+_TRIFLE = 0.02  # of how much a weight may be off 1 without any fault where others only were completed
 _STEPS = 8  # steps in which the largest weight is sought, per doubling
 
 
@@ -167,6 +168,10 @@ def _weight(
     cut = np.minimum(weight, _cut(weight, null.chance, _LEAST_BEYOND if exact else _HARDLY))
     slack = np.zeros(len(log)) if exact else _DOUBT * (null.propensity * (weight - cut)).sum(axis=1)
     taken = weight[np.arange(len(log)), log.action]
+    if not exact:
+        # Where the logger chose uniformly every weight of a uniform policy is 1, but for the digits that
+        # 1/3 was written with; the sample then has no spread that such a trifle could be measured by.
+        slack = slack + np.where(np.abs(taken - 1) <= _TRIFLE, np.abs(taken - 1), 0.0)
     if not exact and log.available is not None and not upper_only:
         # Many actions of few rows each: their distribution is too little known to say how many large weights
         # a log may lack by chance, so it may lack as much as its largest ones bring.

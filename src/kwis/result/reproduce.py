@@ -11,10 +11,22 @@ from kwis._call import Call
 
 _OF_LOG = (
     *("action", "reward", "propensity", "propensity_source", "context", "categorical", "missing", "actions"),
-    *("row_weight", "group", "time", "logger", "query", "format"),
+    *(
+        "row_weight",
+        "group",
+        "time",
+        "logger",
+        "query",
+        "format",
+        "candidates",
+        "position",
+        "position_in",
+        "key",
+    ),
 )
+_FLAGS = ("drop_missing", "skip_bad_lines")
 _OF_QUESTION = (
-    *("by", "estimators", "repair", "level", "rng", "exact"),
+    *("by", "estimators", "repair", "level", "rng", "exact", "interval", "statistic"),
     *("unit", "per", "reward_label", "lower_is_better"),
 )
 _OPTIONS = {
@@ -23,6 +35,8 @@ _OPTIONS = {
     "rng": "--seed",
 }
 """From arguments of ``read_log`` and ``evaluate`` to the options of ``kwis evaluate``."""
+_SIMPLE = ("chosen", "probability", "distribution", "always", "uniform")
+"""Functions that make a target, for which ``--target`` has a word of the same name."""
 _SPLIT_ALWAYS = ("missing", "actions", "estimators")  # values with commas are no columns, and would be cut
 
 
@@ -105,6 +119,8 @@ def _option(name: str, code: str) -> list[str]:
     value = _literal(code)
     if name == "propensity" and value is False:
         return ["--estimate-propensity"]
+    if name in _FLAGS and value is True:
+        return [f"--{name.replace('_', '-')}"]
     if name == "exact" and value is not None:
         return ["--exact" if value else "--approximate"]
     if name == "lower_is_better" and value is True:
@@ -115,7 +131,8 @@ def _option(name: str, code: str) -> list[str]:
         texts = [f"{key}={entry}" for key, entry in value.items() if isinstance(entry, str | float | int)]
         if len(texts) == len(value) and all("," not in text and text.count("=") == 1 for text in texts):
             return [_OPTIONS[name], ",".join(texts)]
-    if name not in _OPTIONS or value is None or isinstance(value, bool | dict):
+    several = name == "candidates" and not isinstance(value, str)
+    if name not in _OPTIONS or value is None or isinstance(value, bool | dict) or several:
         raise _NoOptionError(f"there is no option for {name}={code}")
     entries = value if isinstance(value, list | tuple) else [value]
     if any(not isinstance(entry, str | int | float) for entry in entries):
@@ -147,14 +164,21 @@ def _targets(code: str) -> Iterable[str]:
 
 
 def _target(node: ast.expr) -> str:
-    """A target as the command takes it: a column, or ``chosen:column`` for ``kwis.chosen("column")``."""
+    """A target as the command takes it: a column, ``chosen:column`` for ``kwis.chosen("column")``, or
+    ``file:column`` for one in another file.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
         values = [_literal(ast.unparse(one)) for one in node.args]
-        flat = [entry for value in values for entry in (value if isinstance(value, tuple) else (value,))]
-        if node.func.attr != "trained_elsewhere" and all(isinstance(entry, str) for entry in flat):
-            return ":".join([node.func.attr, ",".join(flat)] if flat else [node.func.attr])
+        if node.func.attr == "joined" and values and isinstance(values[0], str):
+            inside = [one for one in node.args[1:] if ast.unparse(one) != "None"]
+            return ":".join([values[0], *(_target(one) for one in inside)])
+        flat = [
+            entry for value in values for entry in (value if isinstance(value, tuple | list) else (value,))
+        ]
+        if node.func.attr in _SIMPLE and all(isinstance(entry, str | int) for entry in flat):
+            return ":".join([node.func.attr, ",".join(map(str, flat))] if flat else [node.func.attr])
     raise _NoOptionError(f"no option stands for the target {ast.unparse(node)}")
 
 
