@@ -75,6 +75,22 @@ def test_a_policy_in_another_file_is_joined_by_the_key(run: Run, tmp_path: Path)
     ended = run("evaluate", path, *QUICK, "-t", f"new={tmp_path / 'no.csv'}:policy", "--key", "id")
     assert ended.code == 2
     assert "must be in a file that exists" in ended.err
+    assert "must be in a file that exists, got 'no.csv'" in run("evaluate", path, "-t", "no.csv:policy").err
+    ended = run("evaluate", path, *QUICK, "-t", f"new={other}:polici", "--key", "id")
+    assert f"must name a column of {other}, got 'polici'; did you mean 'policy'?" in ended.err
+
+
+def test_advice_on_a_policy_in_another_file_can_be_pasted(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    number = {name: i for i, name in enumerate(sorted(set(table["action"])))}
+    keys = [f"d{i}" for i in range(len(table["action"]))]
+    taken = [number[name] for name in table["action"]]
+    path = write_csv(tmp_path / "log.csv", {**table, "action": taken, "id": keys})
+    other = write_csv(tmp_path / "predictions.csv", {"id": keys, "policy": [i % 2 for i in range(len(keys))]})
+    ended = run("evaluate", path, *QUICK, "-t", f"{other}:policy", "--key", "id")
+    assert ended.code == 2
+    assert f"--target {other}:chosen:policy" in ended.err
+    assert run("evaluate", path, *QUICK, "-t", f"{other}:chosen:policy", "--key", "id").code == 0
 
 
 def test_intervals_have_names(run: Run, log: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 from kwis.cli.options import listed
 from kwis.errors import InputError
 
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".pred", ".gz", ".zst")
 KINDS = ("chosen", "probability", "distribution", "always")
 
 
@@ -92,6 +93,7 @@ def _file_in(text: str) -> str | None:
         return text
     places = [i for i, sign in enumerate(text) if sign == ":"]
     found = next((text[:i] for i in places if os.path.isfile(text[:i])), None)
-    if found is None and places and os.sep in text.rpartition(":")[0]:
-        raise InputError(f"`target` must be in a file that exists, got {text.rpartition(':')[0]!r}")
+    path = text.rpartition(":")[0]
+    if found is None and places and (os.sep in path or path.lower().endswith(_SUFFIXES)):
+        raise InputError(f"`target` must be in a file that exists, got {path!r}")
     return found

@@ -160,6 +160,7 @@ class _Trimmed:
 
 def as_options(sentence: str) -> str:
     """What the library asks for in Python, as it is written in a shell."""
+    sentence = re.sub(r"kwis\.joined\('([^']*)', kwis\.(\w+)\('([^']*)'\)\)", r"--target \1:\2:\3", sentence)
     sentence = re.sub(r"kwis\.(chosen|probability)\('([^']*)'\)", r"--target \1:\2", sentence)
     sentence = re.sub(r"pass (action|reward)='\.\.\.'", r"pass --\1", sentence)
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)

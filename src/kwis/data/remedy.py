@@ -14,7 +14,7 @@ from kwis.errors import InputError
 
 FEW_WORDS = 3
 """So many different words among numbers are named in the SQL, one by one."""
-GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+GAPS = ("NA", "N/A", "na", "n/a", "NaN", "nan", "NULL", "null", "None")
 """Words for a gap in a column of numbers."""
 YES_NO = (("yes", "no"), ("y", "n"), ("t", "f"))
 """Pairs of words for 1 and 0; readers know true and false themselves."""
@@ -27,6 +27,7 @@ _SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019", "_")
 _PERCENT = re.compile(r"\s*[+-]?\d[\d.,]*\s*%\s*")
 _DECIMAL_COMMA = re.compile(r".*\d,(\d{1,2}|\d{4,})\D*|\D*0,\d+\D*|.*\.\d{3},\d+\D*")
 _THOUSANDS_COMMA = re.compile(r"\D*[1-9]\d{0,2}(,\d{3})+(\.\d*)?\D*")
+_THOUSANDS_DOT = re.compile(r"\D*[1-9]\d{0,2}(\.\d{3})+\D*")
 _DATE = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})")
 
 
@@ -93,6 +94,14 @@ def _to_remove(numbers: Sequence[str]) -> Iterator[str]:
             yield "."
     elif "," in together:
         yield ","
+    elif has_thousands_dots(numbers):
+        yield "."
+
+
+def has_thousands_dots(numbers: Sequence[str]) -> bool:
+    """Whether dots in amounts of money seem to mark thousands: all have three digits behind, as '2.290 €'."""
+    dots = [level for level in numbers if "." in level]
+    return any(sign in "".join(dots) for sign in SIGNS) and all(map(_THOUSANDS_DOT.fullmatch, dots))
 
 
 def _has_decimal_commas(numbers: Sequence[str]) -> bool:
@@ -172,7 +181,8 @@ def refuse_text_for_numbers(column: Column, sentence: str, name: str) -> None:
     words = [level for level in column.levels if not any(sign.isdigit() for sign in level)]
     if len(words) == len(column.levels) or not all(word in GAPS for word in words):
         raise InputError(sentence)  # words that are no gaps have no number
-    raise SpellingError(sentence, name, number_expression(name, column.levels, words))
+    doubt = " (that dots mark thousands is a guess)" if has_thousands_dots(column.levels) else ""
+    raise SpellingError(sentence + doubt, name, number_expression(name, column.levels, words))
 
 
 def refuse_text_for_dates(

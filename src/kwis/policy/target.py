@@ -38,6 +38,7 @@ action's share of a distribution, and a list of columns that together are one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,9 @@ Target: TypeAlias = (
 """One policy, in any form of the table above."""
 Targets: TypeAlias = Target | Sequence[Target] | Mapping[str, Target]
 """One policy or several: a list, or a mapping from names of the user's choice."""
+
+
+_MEANT = re.compile(r"kwis\.(chosen|probability)\('[^']*'\)")
 
 
 def resolve_targets(log: LoggedBandit, targets: Targets) -> tuple[TargetPolicy, ...]:
@@ -184,9 +188,14 @@ def _from_other_table(log: LoggedBandit, target: Joined, name: str | None) -> Ta
         source = f"predictions of Vowpal Wabbit, `{target.source}`"
         return from_array(log, other, name or Path(str(target.source)).stem, source)
     assert target.target is not None
-    policy = resolve_target(replace(log, table=other), target.target, name)
-    where = f", of {target.source}" if isinstance(target.source, str | os.PathLike) else ", of another table"
-    return replace(policy, columns=(), source=f"{policy.source}{where}")
+    is_path = isinstance(target.source, str | os.PathLike)
+    where, code = (f"{target.source}", repr(str(target.source))) if is_path else ("another table", "table")
+    try:
+        policy = resolve_target(replace(log, table=other), target.target, name)
+    except InputError as trouble:
+        words = str(trouble).replace("a column of the log", f"a column of {where}")
+        raise InputError(_MEANT.sub(rf"kwis.joined({code}, \g<0>)", words)) from None
+    return replace(policy, columns=(), source=f"{policy.source}, of {where}")
 
 
 def _from_folds(log: LoggedBandit, target: CrossFitted, name: str | None) -> TargetPolicy:

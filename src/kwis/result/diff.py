@@ -103,6 +103,8 @@ class Difference:
             if self.shared is None
             else f"{about}{self.shared:,} rows in both"
         )
+        if self.shared == 0:
+            same += " (the same row is one with the same value in every column; with `key`, in that one)"
         lines = [f"{before:,} rows before, {after:,} now, {same}", *(one.words for one in self.moved)]
         lines += [f"only before: {name}" for name in self.gone]
         lines += [f"only now: {name}" for name in self.appeared]

@@ -276,6 +276,7 @@ class Evaluation:
         return notebook_html(self)
 
     def __repr__(self) -> str:
+        from kwis.result.presentation import shown
         from kwis.result.words import answer_in_words
 
-        return "\n\n".join([visible(answer_in_words(self)), *map(repr, self.segments)])
+        return "\n\n".join([visible(answer_in_words(self)), *map(repr, shown(self).segments)])

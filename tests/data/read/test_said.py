@@ -129,8 +129,9 @@ def test_a_log_without_rewards_can_be_read_for_its_propensities() -> None:
         (lambda x: f"€{x:.3f}", None),
         (lambda x: f"{x:.3f}".replace(".", ",") + " EUR", None),
         (lambda x: f"${1000 + x:,.3f}", lambda x: 1000 + x),
+        (lambda x: f"{1000 + int(1000 * x):,d} €".replace(",", "."), lambda x: 1000 + (1000 * x).astype(int)),
     ],
-    ids=["percent", "euros", "decimal comma", "thousands"],
+    ids=["percent", "euros", "decimal comma", "thousands", "thousands by dots"],
 )
 @pytest.mark.parametrize("role", ["reward", "context"])
 def test_the_error_prints_the_query_that_fixes_how_numbers_are_written(
