@@ -124,6 +124,7 @@ def test_an_evaluation_prints_its_answer(evaluation):
         ({"propensity": "propensity"}, "never", "column `propensity`"),
         ({"propensity": "propensity"}, "always", "column `propensity`, repaired from the logged actions"),
         ({"propensity": {"banner": 0.5, "email": 0.3, "push": 0.2}}, "never", "as given"),
+        ({"propensity": 0.5}, "never", "0.5, as given"),
         ({"propensity": False}, "never", "estimated from the context by "),
     ],
 )

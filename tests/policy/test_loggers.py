@@ -46,7 +46,7 @@ def row_of(found: kwis.Evaluation) -> Any:
     return next(row for row in found.rows if row.target == "target")
 
 
-@pytest.mark.parametrize("propensity", ["p", {"old": "p_old", "new": "p_new"}])
+@pytest.mark.parametrize("propensity", ["p", "p_", {"old": "p_old", "new": "p_new"}])
 @pytest.mark.parametrize("by_action", [False, True])
 def test_propensities_of_every_logger_are_read(propensity: Any, by_action: bool) -> None:
     log = kwis.read_log(rows(by_action=by_action), propensity=propensity, logger="system", context="x")

@@ -124,7 +124,7 @@ def behaviour_of(propensity: PropensityColumns | None, decisions: Decisions) -> 
 def place_in_words(propensity: PropensityColumns | None, found: Behaviour, *, named: bool) -> str:
     """Where propensities were read; ``named``: whether somebody said where they are."""
     if not found.columns:
-        return "as given"
+        return f"{float(propensity):g}, as given" if isinstance(propensity, numbers.Real) else "as given"
     if isinstance(propensity, str) and propensity in found.columns:
         return f"column `{propensity}`" + ("" if named else " (none was named)")
     shown = ", ".join(f"`{name}`" for name in found.columns[:_SHOWN])

@@ -82,7 +82,7 @@ def _of_each(propensity: Any, decisions: Decisions, loggers: Loggers) -> list[An
         return [spelled[str(logger)] for logger in loggers.names]
     if not isinstance(propensity, str) or propensity in table or family(table, propensity, actions):
         return None
-    names = [f"{propensity}_{logger}" for logger in loggers.names]
+    names = [f"{propensity.removesuffix('_')}_{logger}" for logger in loggers.names]
     return names if all(name in table or family(table, name, actions) for name in names) else None
 
 
