@@ -171,7 +171,8 @@ def _weight(
     if not exact:
         # Where the logger chose uniformly every weight of a uniform policy is 1, but for the digits that
         # 1/3 was written with; the sample then has no spread that such a trifle could be measured by.
-        slack = slack + np.where(np.abs(taken - 1) <= _TRIFLE, np.abs(taken - 1), 0.0)
+        off = np.abs(taken - 1)
+        slack = slack + np.where(off <= _TRIFLE, off + _ROUNDING, 0.0)
     if not exact and log.available is not None and not upper_only:
         # Many actions of few rows each: their distribution is too little known to say how many large weights
         # a log may lack by chance, so it may lack as much as its largest ones bring.
