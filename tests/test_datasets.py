@@ -46,4 +46,4 @@ def test_what_is_not_there_is_refused_in_a_sentence(folder, policy, campaign, sa
 
 
 def test_the_example_of_its_docstring_prints_what_it_shows():
-    assert doctest.testmod(datasets).failed == 0
+    assert doctest.testmod(datasets, extraglobs={"kwis": kwis}).failed == 0

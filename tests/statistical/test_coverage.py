@@ -13,6 +13,7 @@ def monte_carlo(share, simulations):
     return math.sqrt(share * (1 - share) / simulations)
 
 
+@pytest.mark.slow
 def test_mild_weights_are_covered_as_promised():
     simulations = 120
     table = coverage.study("mild", simulations, n=150, replicates=200, estimators=coverage.FIXED)

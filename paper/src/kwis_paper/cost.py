@@ -1,7 +1,8 @@
 """What a run is expected to cost, so that the time left can be told early.
 
-Fitted by eye to the timings of a whole run. A batch of bandwidths costs passes over all pairs of training
-rows, hardly more for hundreds of cells than for a few; the estimates of a cell cost some work on every pair
+Fitted to the timings of a whole run. A batch of bandwidths costs passes over the training rows, hardly more
+for hundreds of cells than for a few. They cost less than the square of the rows: the datasets with the most
+rows have the fewest columns, or repeat their contexts. The estimates of a cell cost some work on every pair
 of test rows.
 """
 
@@ -12,15 +13,15 @@ from kwis_paper.simulate import Design
 BATCH = 512
 """Weight vectors that share passes over the training contexts, as many as the library takes."""
 
-_SHARED = 150  # cells that cost as much again as the passes of a batch
-_BATCH = 4e6  # pairs of rows that cost as much as what any batch costs
-_TEST_PAIR = 0.01  # what a pair of test rows costs a cell, in pairs of training rows of a batch
-_CELL = 1e4  # pairs that cost as much as what the estimates of any cell cost
+_SHARED = 100  # cells that cost as much again as the passes of a batch
+_BATCH = 1e3  # what any batch costs, in training rows
+_TEST_PAIR = 1e-5  # what a pair of test rows costs a cell
+_CELL = 20.0  # what the estimates of any cell cost
 
 
 def choosing(n: int, cells: int, design: Design) -> float:
     """Cost of the bandwidths of a batch, on a dataset of ``n`` rows."""
-    return (((1 - design.test_share) * n) ** 2 + _BATCH) * (1 + cells / _SHARED) if cells else 0.0
+    return ((1 - design.test_share) * n + _BATCH) * (1 + cells / _SHARED) if cells else 0.0
 
 
 def estimating(n: int, design: Design) -> float:

@@ -95,8 +95,11 @@ def _whole(source: Whole, runner: Runner) -> TableSource:
 def _refuse_unknown(source: Batches, roles: Roles) -> None:
     """Refuse names that no column of the files has, before all their rows are read."""
     types = source.types
-    if isinstance(source, ParquetFiles) and any(name not in types for name in roles.columns()):
-        refuse_unknown(parquet_head(source.footers[0].path, types), roles)
+    if not isinstance(source, ParquetFiles) or all(name in types for name in roles.columns()):
+        return
+    filled = next((footer for footer in source.footers if footer.rows), None)
+    if filled is not None:
+        refuse_unknown(parquet_head(filled.path, types), roles)
 
 
 def _columns(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
