@@ -372,6 +372,7 @@ def _stored(path: Path) -> int:
             return 0
 
 
+@pytest.mark.slow
 def test_a_run_killed_three_times_and_resumed_has_the_results_of_an_undisturbed_one(tmp_path: Path) -> None:
     undisturbed, killed = tmp_path / "undisturbed.sqlite", tmp_path / "killed.sqlite"
     assert _start(undisturbed).wait(timeout=300) == 0

@@ -127,6 +127,7 @@ def test_curves_of_training_are_kept_for_the_figures(laboratory: Laboratory) -> 
     assert curves["linear/epochs"].tolist() == sorted(curves["linear/epochs"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 def test_the_closeness_reading_of_continuous_rewards_comes_near_the_published_spread_of_values() -> None:
     laboratory = Laboratory(load("optdigitsDist"), Design(rule="closeness", noise="lost"))

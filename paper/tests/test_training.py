@@ -59,6 +59,7 @@ def test_a_level_is_reached_at_its_own_value() -> None:
     assert selected_epochs(np.array([0.1, 0.15, 0.55, 0.5])) == (2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["linear", "one-layer"])
 def test_classifiers_of_the_digits_have_an_early_and_a_late_policy(architecture: str) -> None:
     digits = load("digits")

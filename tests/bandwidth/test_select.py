@@ -85,6 +85,7 @@ def test_one_bandwidth_per_feature_is_never_worse_than_one_for_all(kind):
     assert each.score == pytest.approx(same, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_one_bandwidth_per_feature_in_the_compiled_plan_reports_its_exact_score():
     context, weight, _ = dataset("plain", 620, seed=4)
     folds = kwis.make_folds(620, 5)

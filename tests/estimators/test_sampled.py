@@ -249,6 +249,7 @@ def test_single_precision_is_enough_whatever_the_weights(spread):
         assert found.precision.error < 1e-5 * truth.std_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "bandwidth", "near"), [(4, 0.4, 0.08), (4, 1.0, 0.02), (10, 1.5, 0.02)])
 def test_the_stated_error_covers_the_difference_to_all_pairs(one_attempt, d, bandwidth, near):
     off, errors = [], []

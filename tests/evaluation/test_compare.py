@@ -75,6 +75,7 @@ def _log(values: dict[str, np.ndarray], reward: np.ndarray) -> kwis.LoggedBandit
     return kwis.read_log(table, propensity="propensity", context="x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", [None, kwis.StudentInterval(), kwis.InfluenceInterval()])
 def test_a_p_value_below_one_minus_the_level_is_an_interval_without_0(interval):
     decided = 0

@@ -62,6 +62,7 @@ def test_their_sum_is_what_the_scores_of_cross_validation_differ_by():
     )
 
 
+@pytest.mark.slow
 def test_chance_does_not_make_a_bandwidth_finite():
     finite, kept = 0, 0
     for seed in range(20):
@@ -80,6 +81,7 @@ def test_a_bandwidth_that_predicts_weights_is_kept():
     assert math.isfinite(choice.value)
 
 
+@pytest.mark.slow
 def test_rows_that_count_alike_keep_what_cross_validation_selects():
     found = []
     for seed in range(12):

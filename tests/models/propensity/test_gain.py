@@ -50,6 +50,7 @@ def test_groups_of_one_row_change_nothing():
     np.testing.assert_array_equal(gains_of_draws([gain], [np.arange(50)])[0], gain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 def test_users_who_share_a_draw_are_rarely_repaired_without_need(whole):
     assert sum(not repair_propensities(shared_log(40, 25, seed, whole=whole)).kept for seed in range(8)) <= 1

@@ -71,6 +71,7 @@ def test_propensities_that_are_too_sure_are_pooled_with_the_context() -> None:
     assert model.log_loss_after < model.log_loss_before
 
 
+@pytest.mark.slow
 def test_an_estimate_comes_nearer_to_the_truth() -> None:
     features, _, truth = logger(2_000, 4, 3)
     rng = np.random.default_rng(4)
