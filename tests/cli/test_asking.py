@@ -155,7 +155,7 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     path = write(tmp_path / f"log.{'csv' if write is write_csv else 'parquet'}", table)
     watch = (
         "import sys; from kwis.cli.main import main; code = main(sys.argv[1:]);"
-        "heavy = ('scipy', 'sklearn', 'numba', 'pyarrow', 'kwis.cli.watch');"
+        "heavy = ('scipy', 'sklearn', 'numba', 'pyarrow', 'pydantic', 'rich', 'kwis.cli.watch');"
         "print([name for name in heavy if name in sys.modules]);"
         "sys.exit(code)"
     )

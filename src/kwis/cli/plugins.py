@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kwis.cli.conversion import ConvertsWhenNeeded
 from kwis.cli.terminal import clear_errors
 from kwis.errors import UnsupportedError
 
@@ -36,7 +37,11 @@ _INSTALL = {
 }
 
 
-class Commands(TyperGroup):
+class Command(ConvertsWhenNeeded, TyperCommand):
+    """A command of the library."""
+
+
+class Commands(ConvertsWhenNeeded, TyperGroup):
     """The library's commands, followed by those of installed plug-ins."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework passes it
@@ -70,7 +75,8 @@ def _own(name: str) -> Any:
     module = import_module(f"kwis.cli.{name}")
     codes = "Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 something unforeseen, 130 interrupted."
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
-    app.command(name, epilog="\n\n".join(["Examples:", *module.EXAMPLES, "", codes]))(getattr(module, name))
+    epilog = "\n\n".join(["Examples:", *module.EXAMPLES, "", codes])
+    app.command(name, cls=Command, epilog=epilog)(getattr(module, name))
     return typer.main.get_command(app)
 
 

@@ -59,7 +59,7 @@ class Wording:
     """How rewards are called and counted, as typed: every field is an option."""
 
     unit: Unit = None
-    per: Per = 1
+    per: Per = 1.0
     reward_label: RewardLabel = None
     minimise: Minimise = False
     lower_is_better: LowerIsBetter = None
