@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kwis_paper.findings import errors as find
 from kwis_paper.findings import others
-from kwis_paper.findings.record import Finding
-from kwis_paper.results import Results, Truth
+from kwis_paper.findings.record import Look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +16,7 @@ class Claim:
     key: str
     section: str
     words: str
-    look: Callable[[Results, Truth], Finding]
+    look: Look
 
 
 CLAIMS = (
@@ -47,7 +45,7 @@ CLAIMS = (
         key="oracle-median",
         section="3.2.3",
         words="By the median over each dataset's rows, Kernel-WIS is ahead under oracle behaviour policies.",
-        look=find.medians("oracle"),
+        look=find.median_oracle,
     ),
     Claim(
         key="oracle-margin",
@@ -102,7 +100,7 @@ CLAIMS = (
         key="non-oracle-median",
         section="3.2.4",
         words="By the median, Kernel-WIS strongly outperforms WIS under non-oracle behaviour policies.",
-        look=find.medians("non-oracle"),
+        look=find.median_non_oracle,
     ),
     Claim(
         key="non-oracle-margin",

@@ -15,6 +15,7 @@ _PARTS = (
     ("Learnt logging policies", "learnt-oracle-published"),
     ("Continuous rewards, as printed", "continuous-published"),
     ("Continuous rewards, the other reading", f"continuous-published-{OTHER_READING}"),
+    ("Continuous rewards, reading by reading", "continuous-readings"),
     ("Coverage", "coverage-fit"),
     ("Claims made in prose", "claims"),
 )

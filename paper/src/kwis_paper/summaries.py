@@ -290,11 +290,12 @@ def reward_note(design: Design) -> str:
     if (design.rule, design.noise) == ("distance", "flip"):
         return (
             "Continuous rewards as printed: a wrong action earns its relative distance and one logged reward "
-            "in ten is flipped. The paper's heatmap and counts speak for one minus that distance instead."
+            "in ten is flipped. The paper's Gibbs rows and its heatmap speak for one minus that distance "
+            "instead, its counts of IW and SNIW policies do not."
         )
     return (
         f"Continuous rewards by {design.rule}, one logged reward in ten {_NOISES[design.noise]}: not as "
-        "printed, but it agrees with the paper's heatmap and counts."
+        "printed, but it agrees with the paper's Gibbs rows and its heatmap."
     )
 
 

@@ -17,6 +17,7 @@ from kwis_paper.tables.coverage import coverage_tables
 from kwis_paper.tables.coverage_fit import coverage_fit_table
 from kwis_paper.tables.datasets import dataset_table
 from kwis_paper.tables.overall import headline_table, overall_table, percentile_table
+from kwis_paper.tables.readings import reading_table
 from kwis_paper.tables.record import Entry, Line, Table
 from kwis_paper.tables.setups import setup_table
 from kwis_paper.tables.timings import timing_table
@@ -79,16 +80,16 @@ def _without_notes(table: Table, unsaid: tuple[str, ...]) -> Table:
 
 
 def _other_reading(results: Results) -> list[Table]:
-    """The table of continuous rewards by the other reading, where there are results of it."""
+    """The table of continuous rewards by the other reading, and what speaks for which, where there are
+    results of it.
+    """
     other = results.others.get(OTHER_READING)
     if other is None:
         return []
     # Rows of single actions are the same under both readings, and stand in the first.
-    shown = [bucket_table(other, "continuous", truth, OTHER_READING) for truth in TRUTHS]
-    return [
-        replace(one, lines=tuple(line for line in one.lines if line.dataset == "optdigitsDist"))
-        for one in shown
-    ]
+    shown = [bucket_table(other, "continuous", truth, OTHER_READING, ("optdigitsDist",)) for truth in TRUTHS]
+    weighed = reading_table(results)
+    return [*shown, *([weighed] if weighed is not None else [])]
 
 
 _BUCKETS = ("oracle", "non-oracle", "continuous", "learnt-oracle", "learnt-non-oracle")

@@ -47,9 +47,13 @@ TRUTH_WORDS = {
 }
 
 
-def bucket_table(results: Results, setting: str, truth: Truth, part: str = "") -> Table:
-    """The table of one setting under one truth; ``part`` names results of another design."""
-    rows = buckets(results, setting, truth)
+def bucket_table(
+    results: Results, setting: str, truth: Truth, part: str = "", datasets: tuple[str, ...] = ()
+) -> Table:
+    """The table of one setting under one truth, of some datasets or of all; ``part`` names results of another
+    design.
+    """
+    rows = [row for row in buckets(results, setting, truth) if not datasets or row.dataset in datasets]
     title, label = _TITLES[setting]
     title += f" ({reading_of(results.design)})" if setting == "continuous" else ""
     caption = (
