@@ -206,6 +206,34 @@ def test_a_column_that_could_be_actions_or_probabilities_must_be_explained() -> 
     np.testing.assert_array_equal(resolve_target(log, probability("q")).logged, choice)
 
 
+def test_columns_of_actions_with_spaces_are_found_as_they_are_written_in_names() -> None:
+    table = {"action": np.array(["No offer", "Sea view"] * 20), "reward": np.ones(40)}
+    shares = {"new_no_offer": np.full(40, 0.3), "new_sea_view": np.full(40, 0.7)}
+    log = read_log({**table, **shares, "age": np.arange(40)}, context=["age"])
+    np.testing.assert_array_equal(resolve_target(log, "new_").logged, np.tile([0.3, 0.7], 20))
+    np.testing.assert_array_equal(resolve_target(log, "new").logged, np.tile([0.3, 0.7], 20))
+    other = read_log({**table, "new_a": shares["new_no_offer"], "new_b": shares["new_sea_view"]}, context=[])
+    refused(
+        "`target` must name one column per action by what all begin with, and 'new_' begins new_a, new_b, "
+        "which do not end in the actions; map each action to its column: {'new': {action: column, ...}}, or "
+        "new=distribution:action=column,... in a command",
+        other,
+        "new_",
+    )
+
+
+def test_a_target_of_written_shares_comes_with_the_sql_that_makes_numbers_of_it() -> None:
+    shares = np.array(["31,8 %", "2,5 %"] * 20)
+    log = read_log({"action": np.arange(40) % 2, "reward": np.ones(40), "P neu": shares}, context=[])
+    number = """CAST(replace(replace(replace("P neu", '%', ''), ' ', ''), ',', '.') AS DOUBLE) / 100"""
+    refused(
+        f"`P neu` (target) must hold numbers, got '31,8 %' at row 0; a query with SELECT * REPLACE "
+        f'({number} AS "P neu") makes numbers of them',
+        log,
+        "P neu",
+    )
+
+
 def test_bad_targets_are_refused(log: LoggedBandit) -> None:
     refused("`target` must name a column of the log, got 'p_nev'; did you mean 'p_new'?", log, "p_nev")
     row = int(np.argmax(log["revenue"] > 1))

@@ -8,6 +8,7 @@ as given, not rescaled.
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,7 +34,10 @@ def numbers_in(column: Column, name: str, role: str) -> Floats:
         words = np.array([not _is_number(level) for level in column.levels] + [False])[column.values]
         row = int(np.argmax(words if words.any() else column.values >= 0))
         refuse_text_for_numbers(
-            column, f"{said} must hold numbers, got {column.at(row)!r} at row {row}", name
+            column,
+            f"{said} must hold numbers, got {column.at(row)!r} at row {row}",
+            name,
+            two_words=role == "reward",
         )
     if column.kind == "date":
         raise InputError(f"{said} must hold numbers, got dates")
@@ -81,12 +85,14 @@ def rounded_off(values: Floats) -> tuple[Floats, Array]:
 
 def family(table: Table, prefix: str, actions: Sequence[Label]) -> tuple[str, ...] | None:
     """Columns ``<prefix>_<action>`` or ``<prefix><action>``, one per action in order, if the table has them
-    all.
+    all; an action such as "Sea view" may be written as sea_view there.
     """
-    for joint in ("_", ""):
-        names = tuple(f"{prefix}{joint}{action}" for action in actions)
-        if all(name in table for name in names):
-            return names
+    plain = [str(action) for action in actions]
+    for written in (plain, [re.sub(r"\W+", "_", action).lower() for action in plain]):
+        for joint in ("_", ""):
+            names = tuple(f"{prefix}{joint}{action}" for action in written)
+            if len(set(names)) == len(names) and all(name in table for name in names):
+                return names
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -52,11 +52,21 @@ def absence(columns: Mapping[str, Column], name: str, role: str, others: tuple[s
         if likely:
             return f"which column is the {role}? likely: {', '.join(likely)}; pass {role}='...'"
     fitting = [*(key for key, column in columns.items() if could_be(column, role)), *others]
+    family = [key for key in columns if key.startswith(name)] if role == "target" else []
+    if len(family) > 1:
+        return (
+            f"`target` must name one column per action by what all begin with, and {name!r} begins "
+            f"{_few(family)}, which do not end in the actions; map each action to its column: "
+            f"{{'new': {{action: column, ...}}}}, or new=distribution:action=column,... in a command"
+        )
     close = difflib.get_close_matches(name, fitting, n=1, cutoff=0.5)
     listed = [*columns, *others]
-    some = ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
-    hint = f"did you mean {close[0]!r}?" if close else f"the columns are {some}"
+    hint = f"did you mean {close[0]!r}?" if close else f"the columns are {_few(listed)}"
     return f"`{role}` must name a column of the log, got {name!r}; {hint}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def suggestions(columns: Mapping[str, Column], role: str) -> list[str]:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from kwis.data.columns import Column
 from kwis.errors import InputError
 
@@ -173,12 +175,19 @@ def written_dates(levels: Sequence[str]) -> WrittenDates | None:
     return WrittenDates(sign.join(order), padded, decided or sign == ".")
 
 
-def refuse_text_for_numbers(column: Column, sentence: str, name: str) -> None:
-    """Refuse a text column where numbers are needed, with the SQL that makes numbers of it."""
+def refuse_text_for_numbers(column: Column, sentence: str, name: str, *, two_words: bool = False) -> None:
+    """Refuse a text column where numbers are needed, with the SQL that makes numbers of it.
+
+    ``two_words`` also takes the rarer of any two words for 1, and says that this is a guess.
+    """
     yes_no = sorted(column.levels, key=str.lower, reverse=True)  # yes comes after no, y after n, t after f
-    if tuple(map(str.lower, yes_no)) in YES_NO:
-        raise SpellingError(sentence, name, f"CAST({identifier(name)} = {_literal(yes_no[0])} AS INTEGER)")
-    words = [level for level in column.levels if not any(sign.isdigit() for sign in level)]
+    known = tuple(map(str.lower, yes_no)) in YES_NO
+    if known or (two_words and len(yes_no) == 2 and not any(map(_has_digit, yes_no))):
+        rows = np.bincount(column.values[column.values >= 0], minlength=2)
+        one = yes_no[0] if known else column.levels[int(np.argmin(rows))]
+        guess = "" if known else f" (that {one!r} counts as 1 is a guess)"
+        raise SpellingError(sentence + guess, name, f"CAST({identifier(name)} = {_literal(one)} AS INTEGER)")
+    words = [level for level in column.levels if not _has_digit(level)]
     if len(words) == len(column.levels) or not all(word in GAPS for word in words):
         raise InputError(sentence)  # words that are no gaps have no number
     doubt = " (that dots mark thousands is a guess)" if has_thousands_dots(column.levels) else ""
@@ -196,6 +205,10 @@ def refuse_text_for_dates(
         raise InputError(sentence)
     doubt = "" if dates.sure else " (which of day and month comes first is a guess)"
     raise SpellingError(sentence + doubt, name, dates.expression(name, words), ways)
+
+
+def _has_digit(text: str) -> bool:
+    return any(sign.isdigit() for sign in text)
 
 
 def _literal(text: str) -> str:

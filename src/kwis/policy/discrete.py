@@ -16,6 +16,7 @@ from kwis.data.candidates import of_pairs, refuse_lone, refuse_outside, uniform
 from kwis.data.columns import Column
 from kwis.data.distributions import codes_of, named, probabilities_in
 from kwis.data.log import LoggedBandit
+from kwis.data.remedy import SpellingError, identifier, refuse_text_for_numbers
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -287,6 +288,19 @@ def from_probability(
     )
 
 
+def _refuse_written_shares(column: Column, said: str, name: str) -> None:
+    """Refuse probabilities that are written as text, such as '31.8 %', with the SQL that makes numbers of
+    them; do nothing about other text.
+    """
+    try:
+        refuse_text_for_numbers(column, f"{said} must hold numbers, got {column.at(0)!r} at row 0", name)
+    except SpellingError as trouble:
+        fixed = f"SELECT * REPLACE ({trouble.expression} AS {identifier(name)})"
+        raise InputError(f"{trouble}; a query with {fixed} makes numbers of them") from None
+    except InputError:
+        return
+
+
 def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str, ...] = ()) -> TargetPolicy:
     """Target that takes the action named in each row."""
     codes, absent = codes_of(column, log.action_names)
@@ -295,6 +309,8 @@ def from_choice(log: LoggedBandit, column: Column, name: str, columns: tuple[str
         said = named(columns[0] if columns else name, "target")
         if absent[row]:
             raise InputError(f"{said} must name an action in every row, got none at row {row}")
+        if column.kind == "text" and not (codes >= 0).any():
+            _refuse_written_shares(column, said, columns[0] if columns else name)
         raise InputError(
             f"{said} must hold actions of the log, got {column.at(row)!r} at row {row}; "
             "an action that exists but was never taken must be listed in read_log(actions=[...])"

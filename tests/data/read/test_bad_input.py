@@ -150,9 +150,12 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     rows = csv_rows()
     rows[18] = "1,0,0.25,café"
     path.write_bytes(lines(*rows).encode("latin-1"))
-    refused(f"{str(path)!r} must be text in UTF-8, got other bytes at row 17 (line 19)", path, **CSV)
+    remedy = "save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
+    refused(
+        f"{str(path)!r} must be text in UTF-8, got other bytes at row 17 (line 19); {remedy}", path, **CSV
+    )
     path.write_bytes(lines(*rows).encode("utf-16"))
-    refused(f"`source` must be text in UTF-8, and {str(path)!r} is not", path, **CSV)
+    refused(f"`source` must be text in UTF-8, and {str(path)!r} is not; {remedy}", path, **CSV)
 
 
 def test_broken_json_is_refused(tmp_path: Path) -> None:

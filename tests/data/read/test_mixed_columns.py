@@ -66,6 +66,20 @@ def test_a_reward_of_yes_and_no_comes_with_the_query_that_makes_numbers_of_it(
     )
 
 
+def test_of_two_other_words_the_rarer_reward_is_guessed_to_be_1(tmp_path: Path) -> None:
+    words = ["ja" if row % 5 == 0 else "nein" for row in range(N)]
+    path = write_csv(tmp_path / "log.csv", table(reward=words))
+    with pytest.raises(InputError, match=r"\(that 'ja' counts as 1 is a guess\); pass query=") as refused:
+        kwis.read_log(path, **ROLES)
+    query = "SELECT * REPLACE (CAST(reward = 'ja' AS INTEGER) AS reward) FROM log"
+    assert str(refused.value).endswith(f'pass query="{query}"')
+    found = kwis.read_log(path, **ROLES, query=query).reward[:, 0]
+    np.testing.assert_array_equal(found, np.arange(N) % 5 == 0)
+    three = write_csv(tmp_path / "three.csv", table(reward=["maybe", *words[1:]]))
+    with pytest.raises(InputError, match=r"must hold numbers, got 'maybe' at row 0$"):
+        kwis.read_log(three, **ROLES)
+
+
 def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_csv(tmp_path / "log.csv", table(age=ages("not known")))
     options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _EXACT_DIGITS = 15  # whole numbers of so many digits are exact as floats
 _AT_ONCE = 10  # columns per query: the time to plan one grows faster than its length
+_AS_UTF8 = "save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
 _PROBLEMS = {
     "MISSING COLUMNS": "too few cells",
     "TOO MANY COLUMNS": "too many cells",
@@ -91,13 +92,13 @@ def _header(connection: duckdb.DuckDBPyConnection, path: str) -> tuple[list[str]
     try:
         first = _first_line(connection, path).decode("utf-8-sig")
     except (UnicodeDecodeError, OSError, EOFError):
-        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not") from None
+        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not; {_AS_UTF8}") from None
     if len(first) > LINE_BYTES:
         raise InputError(
             f"`source` must have lines of at most {LINE_BYTES:,} bytes, and the first of {path!r} is longer"
         )
     if "\0" in first:
-        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not")
+        raise InputError(f"`source` must be text in UTF-8, and {path!r} is not; {_AS_UTF8}")
     if "\r" in first.replace("\r\n", "\n").rstrip("\r\n"):
         raise InputError(
             f"`source` must end its lines with a line feed, and {path!r} has a carriage return within the "
@@ -143,7 +144,9 @@ def _refuse_broken_rows(connection: duckdb.DuckDBPyConnection, width: int) -> No
         return
     line, error, path = broken
     if error in ("INVALID ENCODING", "INVALID UNICODE"):
-        raise InputError(f"{path!r} must be text in UTF-8, got other bytes at row {line - 2} (line {line})")
+        raise InputError(
+            f"{path!r} must be text in UTF-8, got other bytes at row {line - 2} (line {line}); {_AS_UTF8}"
+        )
     problem = _PROBLEMS.get(str(error), str(error).lower())
     raise InputError(
         f"{path!r} must have {width} cells in every row, got {problem} at row {line - 2} (line {line})"
