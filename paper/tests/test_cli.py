@@ -200,6 +200,7 @@ def test_a_failed_experiment_makes_the_command_fail(
         (["run", "--noise", "none"], "`noise` must be flip or lost, got 'none'"),
         (["run", "--training", "never"], "`training` must be per-log or once, got 'never'"),
         (["run", "--test-share", "1.5"], "`test-share` must be between 0 and 1, got 1.5"),
+        (["setups", "--dataset", "yeast"], "`dataset` must be among pendigits, page-blocks"),
         (["status", "--store", "nothing.sqlite"], "`store` must be a file with results"),
         (["tables"], "`from` must name a store or a folder of results"),
         (["tables", "--from", "nothing"], "`store` must be a file with results"),
