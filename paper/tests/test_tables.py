@@ -13,8 +13,9 @@ from scipy import stats
 
 from kwis import InputError
 from kwis_paper import archive, published
-from kwis_paper.agreement import Check, best_and_weakest, checks, incomplete
+from kwis_paper.agreement import best_and_weakest, checks, incomplete
 from kwis_paper.catalogue import PAPER_DATASETS
+from kwis_paper.counting import Check
 from kwis_paper.grid import SETTINGS, cells
 from kwis_paper.reading import summarise
 from kwis_paper.records import CellFacts, StoredEstimate

@@ -8,18 +8,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kwis_paper import published
+from kwis_paper.counting import (
+    Check,
+    counted,
+    numbers,
+    rounded_gap,
+    same_count,
+    same_winner,
+    table_rows,
+    wis_within,
+    within,
+)
 from kwis_paper.coverage_fit import WITHIN, Fit, Scored, scoring_fit
 from kwis_paper.grid import cells
 from kwis_paper.overall import ESTIMATORS, PLAIN, PUBLISHED_COLUMN, OverallRow, overall_rows
 from kwis_paper.results import Results
 from kwis_paper.setups import CHOSEN_ON
-from kwis_paper.summaries import DECIMALS, TABLES, Bucket, buckets, published_coverage, reading_of
+from kwis_paper.summaries import TABLES, Bucket, buckets, published_coverage, reading_of
 
 # Datasets whose pairs of policies stay clear of the bucket edges, so that the split does not decide the
 # counts.
@@ -30,43 +41,6 @@ _EXACT = {
 UNMATCHABLE = "arrhythmia"
 OTHER_READING = "closeness"
 """Name of the results with the other reading of continuous rewards."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One statement about agreement.
-
-    Attributes
-    ----------
-    short
-        A few words for a heading.
-    agreeing, of
-        How many published rows agree, of those of the datasets that were run.
-    goal
-        Share that was aimed for; ``nan`` where the number is shown whatever it is.
-    missing
-        Published rows of datasets that were not run.
-    table
-        Whether this is the count of a published table, one of those the headline picks the best and the
-        weakest from.
-    """
-
-    short: str
-    name: str
-    agreeing: int
-    of: int
-    goal: float = math.nan
-    missing: int = 0
-    table: bool = False
-
-    @property
-    def share(self) -> float:
-        return self.agreeing / self.of if self.of else math.nan
-
-    @property
-    def met(self) -> bool | None:
-        """Whether the goal is reached; None without a goal or without rows."""
-        return None if math.isnan(self.goal) or not self.of else self.share >= self.goal - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +81,11 @@ def checks(results: Results) -> list[Check]:
         *_continuous(results),
         *_bandwidths(results),
         *(
-            _rows(
+            table_rows(
                 f"Learnt logging, {kind}",
                 f"Learnt logging policies, {kind}, trained rows: WIS and Kernel-WIS both within 0.02",
                 rows[f"learnt-{kind}"].trained,
-                _within(0.02),
+                within(0.02),
             )
             for kind in ("oracle", "non-oracle")
         ),
@@ -136,7 +110,7 @@ def _counts(results: Results) -> list[Check]:
         if row.paper is not None and row.policy_type == "Gibbs" and row.dataset in datasets
     ]
     name = "N of Gibbs rows whose bucket does not depend on the split is the published one"
-    return [_counted("Counts", name, exact, _same_count, 1.0), _totals(everything)]
+    return [counted("Counts", name, exact, same_count, 1.0), _totals(everything)]
 
 
 def _oracle(rows: _Rows) -> list[Check]:
@@ -144,45 +118,45 @@ def _oracle(rows: _Rows) -> list[Check]:
     held_out = [row for row in rows.trained if row.dataset not in CHOSEN_ON]
     words = "trained rows: WIS within 0.02"
     return [
-        _rows(
+        table_rows(
             "Oracle, Gibbs",
             "Oracle, Gibbs rows: WIS and Kernel-WIS both within 0.01",
             rows.gibbs,
-            _within(0.01),
+            within(0.01),
             0.90,
         ),
-        _rows(
+        table_rows(
             "Oracle, trained",
             "Oracle, trained rows: WIS and Kernel-WIS both within 0.02",
             rows.trained,
-            _within(0.02),
+            within(0.02),
         ),
-        _counted("Oracle, trained, WIS", f"Oracle, {words}", rows.trained, _wis_within(0.02), 0.60),
-        _counted(
+        counted("Oracle, trained, WIS", f"Oracle, {words}", rows.trained, wis_within(0.02), 0.60),
+        counted(
             "… chosen on",
             f"Oracle, {words}, the four datasets that the training was chosen on",
             chosen,
-            _wis_within(0.02),
+            wis_within(0.02),
         ),
-        _counted("… held out", f"Oracle, {words}, the other datasets", held_out, _wis_within(0.02), 0.50),
+        counted("… held out", f"Oracle, {words}, the other datasets", held_out, wis_within(0.02), 0.50),
     ]
 
 
 def _non_oracle(rows: _Rows) -> list[Check]:
     return [
-        _rows(
+        table_rows(
             "Non-oracle, Gibbs",
             "Non-oracle, Gibbs rows: WIS and Kernel-WIS both within 0.02",
             rows.gibbs,
-            _within(0.02),
+            within(0.02),
             0.85,
         ),
         _winners(rows.gibbs, "Gibbs", 0.85),
-        _rows(
+        table_rows(
             "Non-oracle, trained",
             "Non-oracle, trained rows: WIS and Kernel-WIS both within 0.02",
             rows.trained,
-            _within(0.02),
+            within(0.02),
         ),
     ]
 
@@ -191,7 +165,7 @@ def _winners(rows: Sequence[Bucket], policies: str, goal: float = math.nan) -> C
     clear = [row for row in rows if row.paper is not None and row.paper.significant]
     where = "Non-oracle, Gibbs rows" if policies == "Gibbs" else "Trained rows of all tables"
     name = f"{where} with a significant published difference: the same winner"
-    return _counted(f"Same winner, {policies}", name, clear, same_winner, goal)
+    return counted(f"Same winner, {policies}", name, clear, same_winner, goal)
 
 
 def _continuous(results: Results) -> list[Check]:
@@ -203,12 +177,12 @@ def _continuous(results: Results) -> list[Check]:
         name = f"Continuous rewards ({words}), {{}} rows: WIS and Kernel-WIS both within {{}}"
         found.append(
             (
-                _rows(f"Continuous, {words}", name.format("Gibbs", 0.01), rows.gibbs, _within(0.01)),
-                _rows(
+                table_rows(f"Continuous, {words}", name.format("Gibbs", 0.01), rows.gibbs, within(0.01)),
+                table_rows(
                     f"Continuous, trained, {words}",
                     name.format("trained", 0.02),
                     rows.trained,
-                    _within(0.02),
+                    within(0.02),
                 ),
             )
         )
@@ -245,25 +219,23 @@ def _covered(setting: str, kind: str, rows: Sequence[Scored], fit: Fit) -> Check
 def _overall(results: Results) -> Check:
     """Every number of the overall table: it mixes Gibbs and trained policies."""
     gaps = [
-        _rounded_gap(np.mean(results.errors(name, row.cells, "published")), said)
+        rounded_gap(np.mean(results.errors(name, row.cells, "published")), said)
         for row in _published_rows(results)
         for name in ESTIMATORS
         if row.cells and (said := _said("overall", PUBLISHED_COLUMN[name], row)) is not None
     ]
-    return _numbers(
-        "Overall errors", "Overall errors, numbers of all five estimators within 0.02", gaps, 0.02
-    )
+    return numbers("Overall errors", "Overall errors, numbers of all five estimators within 0.02", gaps, 0.02)
 
 
 def _percentiles(results: Results) -> Check:
     gaps = [
-        _rounded_gap(np.percentile(results.values(name, row.cells), share), said, 2)
+        rounded_gap(np.percentile(results.values(name, row.cells), share), said, 2)
         for row in _published_rows(results)
         for name in ESTIMATORS
         for share in (75, 100)
         if row.cells and (said := _said("percentiles", f"{PUBLISHED_COLUMN[name]}_p{share}", row)) is not None
     ]
-    return _numbers("Percentiles", "75th and 100th percentiles, numbers within 0.05", gaps, 0.05)
+    return numbers("Percentiles", "75th and 100th percentiles, numbers within 0.05", gaps, 0.05)
 
 
 def _bandwidths(results: Results) -> list[Check]:
@@ -274,9 +246,9 @@ def _bandwidths(results: Results) -> list[Check]:
         sample = [facts for facts in row.cells if facts.key in found]
         said = _said("bandwidth_sensitivity", "unique", row)
         if sample and said is not None:
-            gaps.append(_rounded_gap(np.nanmean(results.errors(PLAIN, sample, "published")), said))
+            gaps.append(rounded_gap(np.nanmean(results.errors(PLAIN, sample, "published")), said))
     name = "Per-feature bandwidths, rows within 0.02 on the experiments sampled"
-    return [_numbers("Per-feature bandwidths", name, gaps, 0.02)]
+    return [numbers("Per-feature bandwidths", name, gaps, 0.02)]
 
 
 def _published_rows(results: Results) -> list[OverallRow]:
@@ -290,22 +262,6 @@ def _said(table: str, column: str, row: OverallRow) -> float | None:
     return None if found is None else float(found)
 
 
-def _numbers(short: str, name: str, gaps: Sequence[float], tolerance: float) -> Check:
-    agreeing = sum(gap <= tolerance + 1e-9 for gap in gaps)
-    return Check(short=short, name=name, agreeing=agreeing, of=len(gaps), table=True)
-
-
-def _rounded_gap(ours: float | np.floating, paper: float, decimals: int = DECIMALS) -> float:
-    return abs(round(float(ours), decimals) - paper)
-
-
-def _rows(
-    short: str, name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan
-) -> Check:
-    """The count of a published table."""
-    return replace(_counted(short, name, rows, agrees, goal), table=True)
-
-
 def incomplete(results: Results) -> list[str]:
     """Datasets and settings of the paper with fewer experiments than its grid, in words."""
     wanted = Counter((cell.dataset, cell.setting) for cell in cells() if not cell.left_out)
@@ -315,23 +271,6 @@ def incomplete(results: Results) -> list[str]:
         for (dataset, setting), count in wanted.items()
         if have[dataset, setting] < count
     ]
-
-
-def _counted(
-    short: str, name: str, rows: Sequence[Bucket], agrees: Callable[[Bucket], bool], goal: float = math.nan
-) -> Check:
-    # A published row into which no experiment of a dataset falls does not agree; one of a dataset that was
-    # not run cannot be compared.
-    ran = {(row.setting, row.dataset) for row in rows if row.ours is not None}
-    compared = [row for row in rows if (row.setting, row.dataset) in ran]
-    return Check(
-        short=short,
-        name=name,
-        agreeing=sum(agrees(row) for row in compared),
-        of=len(compared),
-        goal=goal,
-        missing=len(rows) - len(compared),
-    )
 
 
 def _totals(rows: dict[str, tuple[Bucket, ...]]) -> Check:
@@ -360,41 +299,3 @@ def _totals(rows: dict[str, tuple[Bucket, ...]]) -> Check:
 def _total(rows: Iterable[Bucket], dataset: str) -> tuple[int, int]:
     mine = [row for row in rows if row.dataset == dataset]
     return sum(row.ours.n for row in mine if row.ours), sum(row.paper.n for row in mine if row.paper)
-
-
-def _same_count(row: Bucket) -> bool:
-    return row.ours is not None and row.paper is not None and row.ours.n == row.paper.n
-
-
-def _within(tolerance: float) -> Callable[[Bucket], bool]:
-    def agrees(row: Bucket) -> bool:
-        if row.ours is None or row.paper is None:
-            return False
-        gaps = (
-            _gap(row.ours.wis.mean, row.paper.wis.mean),
-            _gap(row.ours.kernel.mean, row.paper.kernel.mean),
-        )
-        return max(gaps) <= tolerance + 1e-9
-
-    return agrees
-
-
-def _wis_within(tolerance: float) -> Callable[[Bucket], bool]:
-    def agrees(row: Bucket) -> bool:
-        if row.ours is None or row.paper is None:
-            return False
-        return _gap(row.ours.wis.mean, row.paper.wis.mean) <= tolerance + 1e-9
-
-    return agrees
-
-
-def _gap(ours: float, paper: float) -> float:
-    """Difference at the printed precision."""
-    return abs(round(ours, DECIMALS) - paper)
-
-
-def same_winner(row: Bucket) -> bool:
-    """Whether the estimator with the smaller error is the same one here."""
-    if row.ours is None or row.paper is None:
-        return False
-    return (row.ours.wis.mean > row.ours.kernel.mean) == (row.paper.wis.mean > row.paper.kernel.mean)

@@ -9,9 +9,10 @@ import numpy as np
 
 from kwis import InputError
 from kwis_paper import expected, reproduction
-from kwis_paper.agreement import Check, checks
+from kwis_paper.agreement import checks
 from kwis_paper.beyond import page as story
 from kwis_paper.beyond.summary import past_the_paper
+from kwis_paper.counting import Check
 from kwis_paper.overall import OverallRow, overall_rows
 from kwis_paper.published import table
 from kwis_paper.results import Results

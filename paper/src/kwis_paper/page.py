@@ -14,11 +14,12 @@ from string import Template
 from kwis import InputError
 from kwis.report.markup import Markup, element, joined
 from kwis_paper import expected, layout
-from kwis_paper.agreement import Check, best_and_weakest, checks, incomplete
+from kwis_paper.agreement import best_and_weakest, checks, incomplete
 from kwis_paper.beyond import page as story
 from kwis_paper.beyond.summary import past_the_paper, settings_of
 from kwis_paper.catalogue import PAPER
 from kwis_paper.contents import Item, contents
+from kwis_paper.counting import Check
 from kwis_paper.figures import Figure, all_figures
 from kwis_paper.figures.style import sheet
 from kwis_paper.further import FURTHER

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwis_paper.agreement import Check, checks
+from kwis_paper.agreement import checks
+from kwis_paper.counting import Check
 from kwis_paper.results import Results
 from kwis_paper.tables.record import Line, Table, number, text, whole
 
