@@ -299,3 +299,21 @@ def test_results_are_read_only():
     choice = kwis.select_bandwidth(context, weight, per_feature=True, max_evaluations=5)
     for array in (choice.value, choice.end_points, choice.end_scores):
         assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("slope", [0.5, 2.0])
+def test_a_search_that_is_not_exact_ends_near_the_minimum(slope):
+    rng = np.random.default_rng(3)
+    context = rng.normal(size=(2_500, 4))
+    weight = np.exp(np.sin(slope * context[:, 0]) + 0.3 * rng.normal(size=2_500))
+    near, exact = (kwis.select_bandwidth(context, weight, exact=exact) for exact in (False, True))
+    assert np.log(near.value) == pytest.approx(np.log(exact.value), abs=0.02)
+    assert near.score == pytest.approx(exact.score, rel=1e-4)
+    assert near.evaluations < exact.evaluations
+
+
+def test_weights_by_chance_have_no_neighbours_in_a_search_that_is_not_exact():
+    rng = np.random.default_rng(4)
+    context, weight = rng.normal(size=(2_500, 4)), rng.random(2_500)
+    assert kwis.select_bandwidth(context, weight).value == np.inf
+    assert kwis.select_bandwidth(context, weight, exact=False).value == np.inf

@@ -22,7 +22,8 @@ from kwis.runtime.threads import engine
 from kwis.stats.folds import as_folds
 from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
 
-_GAIN = 1e-12  # by which a finite bandwidth must beat an infinite one: less is rounding
+# By which a finite bandwidth must beat an infinite one: less is rounding, of double and of single precision.
+_GAIN, _ROUGH_GAIN = 1e-12, 1e-6
 
 
 def select_bandwidth(
@@ -39,6 +40,7 @@ def select_bandwidth(
     rng: Seed = 0,
     callback: Callback | None = None,
     max_evaluations: int = 600,
+    exact: bool = True,
 ) -> BandwidthChoice:
     """Bandwidth at which the kernel mean of the weights predicts held-out weights best.
 
@@ -72,6 +74,9 @@ def select_bandwidth(
         infinite bandwidth's.
     max_evaluations
         Cap for each start of a search by L-BFGS-B.
+    exact
+        False: a shared bandwidth to about a hundredth in ``log h``, in single precision and several times
+        faster.
 
     Returns
     -------
@@ -96,7 +101,7 @@ def select_bandwidth(
     begin = None if starts is None else check.starts(starts, problem.geometry.d, per_feature)
     cap = check.whole(max_evaluations, "max_evaluations", 1)
     with engine():
-        return problem.select(problem.plan(), weights, begin, per_feature, cap, callback)
+        return problem.select(problem.plan(), weights, begin, per_feature, cap, callback, exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +141,20 @@ class Problem:
         per_feature: bool,
         cap: int,
         callback: Callback | None = None,
+        exact: bool = True,
     ) -> BandwidthChoice:
         scaled = Standardised.of(weight, self.folds)
         if scaled.score == 0:
             return self.choice(scaled, [], 0, per_feature)
-        search = Search(plan, scaled.weight, callback)
+        search, gain = Search(plan, scaled.weight, callback), _GAIN
         if starts is not None:
             self._from_starts(search, starts, cap)
         elif per_feature and self.geometry.d > 1:
             self._per_feature(search, cap)
         else:
-            shared_bandwidth(search, self.typical, self.kernel.compact)
-        return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search))
+            shared_bandwidth(search, self.typical, self.kernel.compact, exact)
+            gain = _GAIN if exact else _ROUGH_GAIN
+        return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search), gain)
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
         """L-BFGS-B from every start where evaluations are cheap, then from the best end, with what its start
@@ -212,11 +219,12 @@ class Problem:
         evaluations: int,
         per_feature: bool,
         isolated: int = 0,
+        gain: float = _GAIN,
     ) -> BandwidthChoice:
         """The best end point, or infinity where the mean of the other folds does no worse."""
         infinite = np.full(self.geometry.d, np.inf) if per_feature else math.inf
         value, score = min(ends, key=lambda end: end[1], default=(infinite, 1.0))
-        if not score < 1 - _GAIN:
+        if not score < 1 - gain:
             value, score, isolated = infinite, 1.0, 0
         end_points = np.array([end for end, _ in ends], dtype=np.float64)
         if per_feature:

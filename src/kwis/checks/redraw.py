@@ -26,6 +26,8 @@ _BATCH = 100
 _WORK = 2e9  # additions that may be spent on more draws than the fewest
 _ENOUGH = 50  # redrawn logs as bad as the log
 _CELLS = 1 << 21  # entries of the largest array in flight
+_TOGETHER = 16  # draws that go by a row at a time
+_DENSE = 8  # actions up to which adding zeros for those not drawn is quicker than looking up the one drawn
 
 
 def smallest_by_chance(family: Family, null: Null, seed: int = 0) -> Floats:
@@ -178,36 +180,62 @@ def _redraw(
     """For each draw new actions, and the sums of what they add, by power, subject and region.
 
     The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform
-    number of its own or, as often as ``sharing`` says, that of its group.
+    number of its own or, as often as ``sharing`` says, that of its group. Draws go by the row together, so
+    that what they add is added to sums beside each other.
     """
     n, k, powers, width = gains.shape
     others = width - 1
-    total = np.zeros((powers, regions, actions + others))
-    for draw in range(out.shape[1]):
+    subjects = actions + others
+    total = np.zeros((regions, powers, subjects, _TOGETHER))
+    added = np.zeros((powers, subjects, _TOGETHER))
+    keys = np.zeros((3, _TOGETHER), np.uint64)
+    taken = np.zeros(_TOGETHER, np.int64)
+    for begin in range(0, out.shape[1], _TOGETHER):
+        some = min(_TOGETHER, out.shape[1] - begin)
         total[:] = 0.0
-        key = _mixed(seed * np.uint64(4) + np.uint64(first + draw + 1) * np.uint64(0xD1342543DE82EF95))
-        group_key, share_key = _mixed(key + np.uint64(1)), _mixed(key + np.uint64(2))
+        for d in range(some):
+            key = _mixed(
+                seed * np.uint64(4) + np.uint64(first + begin + d + 1) * np.uint64(0xD1342543DE82EF95)
+            )
+            keys[0, d], keys[1, d], keys[2, d] = key, _mixed(key + np.uint64(1)), _mixed(key + np.uint64(2))
         for i in range(n):
-            u = _uniform(key, start + i)
-            if group.shape[0] > 0 and _uniform(share_key, start + i) < sharing:
-                u = _uniform(group_key, group[i])
-            low, high = 0, k - 1
-            while low < high:
-                middle = (low + high) // 2
-                if ends[i, middle] > u:
-                    high = middle
-                else:
-                    low = middle + 1
-            s = slot[low]
+            for d in range(some):
+                u = _uniform(keys[0, d], start + i)
+                if group.shape[0] > 0 and _uniform(keys[2, d], start + i) < sharing:
+                    u = _uniform(keys[1, d], group[i])
+                low, high = 0, k - 1
+                while low < high:
+                    middle = (low + high) // 2
+                    if ends[i, middle] > u:
+                        high = middle
+                    else:
+                        low = middle + 1
+                taken[d] = low
+            for p in range(powers):
+                for d in range(some):
+                    for j in range(others):
+                        added[p, actions + j, d] = gains[i, taken[d], p, 1 + j]
+                if actions <= _DENSE:
+                    added[p, :actions] = 0.0
+                    for d in range(some):
+                        if slot[taken[d]] >= 0:
+                            added[p, slot[taken[d]], d] = gains[i, taken[d], p, 0]
+            dense = 0 if actions <= _DENSE else actions
             for c in range(places.shape[1]):
                 r = places[i, c]
                 if r < 0:
                     continue
+                stop = subjects if c == 0 else subjects - everywhere
                 for p in range(powers):
-                    if s >= 0:
-                        total[p, r, s] += gains[i, low, p, 0]
-                    for j in range(others if c == 0 else others - everywhere):
-                        total[p, r, actions + j] += gains[i, low, p, 1 + j]
+                    for s in range(dense, stop):
+                        sums, more = total[r, p, s], added[p, s]
+                        for d in range(_TOGETHER):
+                            sums[d] += more[d]
+                    if dense > 0:
+                        for d in range(some):
+                            if slot[taken[d]] >= 0:
+                                total[r, p, slot[taken[d]], d] += gains[i, taken[d], p, 0]
         for p in range(powers):
-            for t in range(of_column.shape[0]):
-                out[p, draw, t] = total[p, of_region[t], of_column[t]]
+            for d in range(some):
+                for t in range(of_column.shape[0]):
+                    out[p, begin + d, t] = total[of_region[t], p, of_column[t], d]

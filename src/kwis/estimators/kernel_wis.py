@@ -54,8 +54,8 @@ class KernelWIS:
         where there are fewer rows or groups, and their seed, which neighbours are drawn with as well.
     exact
         Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an
-        error bar, as :mod:`kwis.estimators.sampled` describes. None: the former up to ``EXACT_ROWS`` rows.
-        Resamples always are from all pairs.
+        error bar, as :mod:`kwis.estimators.sampled` describes, at a bandwidth that is right to about a
+        hundredth. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
 
     See Also
     --------
@@ -192,7 +192,7 @@ class KernelWIS:
 
     def sampling(self, sample: WeightedSample) -> Sampling | None:
         """How neighbours are to be sampled; None where kernel sums are over all pairs, or need none."""
-        if self.exact or (self.exact is None and sample.n <= EXACT_ROWS):
+        if self._over_all_pairs(sample.n):
             return None
         bandwidth = self._bandwidth(sample)
         if np.isinf(bandwidth).all():
@@ -202,6 +202,9 @@ class KernelWIS:
 
         points = points_of(sample.context, bandwidth, self.kernel, sample.categorical)
         return None if points is None else Sampling(points, self.seed)
+
+    def _over_all_pairs(self, n: int) -> bool:
+        return n <= EXACT_ROWS if self.exact is None else self.exact
 
     @property
     def seed(self) -> int:
@@ -228,7 +231,13 @@ class KernelWIS:
             return select_shrunk(sample.context, sample.weight, **shared)
         from kwis.bandwidth import select_bandwidth
 
-        return select_bandwidth(sample.context, sample.weight, per_feature=bool(self.per_feature), **shared)
+        return select_bandwidth(
+            sample.context,
+            sample.weight,
+            per_feature=bool(self.per_feature),
+            exact=self._over_all_pairs(sample.n),
+            **shared,
+        )
 
 
 def fold_groups(sample: WeightedSample) -> Ints | None:

@@ -3,7 +3,7 @@ score.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ second pass computes them again.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py da3d72e77245: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 35b93fff71a3: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 5d7425b9c510: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 7fc392c56288: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
 # Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py f97786c1ea24: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 35b93fff71a3: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 7fc392c56288: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -117,6 +117,16 @@ class Reducible(Protocol):
         """The same, quicker, and precise enough to locate a minimum."""
 
 
+@runtime_checkable
+class Sampled(Protocol):
+    """A plan that can score some of the rows only."""
+
+    def sampled_scan(self, weight: Floats, bandwidths: Floats) -> Floats:
+        """``(parts, bandwidths)`` sums over the parts of a random sample of rows, of which the score is the
+        sum over all rows.
+        """
+
+
 class CrossValidation(Protocol):
     """How a plan of the engine answers for one set of contexts and folds."""
 

@@ -16,12 +16,14 @@ from kwis.kernel.points import Points
 from kwis.kernel.profiles import RBF
 from kwis.kernel.tiling import Layout, Tiles
 from kwis.runtime.threads import each_block, row_blocks
+from kwis.stats.subsets import drawn_rows
 from kwis.typing import Bandwidth, Floats, Ints
 
 _BLOCK_CELLS = 1 << 20  # of kernel in flight per thread, 8 MB
 _ROWS = 128  # per block
 _PRODUCT_ROWS = 256  # per block of a product of many vectors
 _FEW_VECTORS = 16  # up to which every pair computed once beats matrix products
+_SAMPLED, _PARTS = 1_000, 50  # rows of a sampled scan, and parts that tell its error
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
 # A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from
 # the nearest one: more of the digits than these would cancel.
@@ -169,21 +171,36 @@ class FusedCV:
         """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are
         squares.
         """
-        layout, arrays = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
+        return self._scan(weight, bandwidths, np.arange(weight.size), _ROWS).sum(axis=0)
+
+    def sampled_scan(self, weight: Floats, bandwidths: Floats) -> Floats:
+        """``(parts, bandwidths)`` of the score over the parts of a random sample of rows."""
+        n = weight.size
+        # Dealt out like cards, rows of one fold stay neighbours within a part, and every part is a sample.
+        dealt = drawn_rows(n, min(n, _SAMPLED)) if n > _SAMPLED else np.arange(n)
+        parts = [np.sort(dealt[first::_PARTS]) for first in range(_PARTS)]
+        return self._scan(weight, bandwidths, np.concatenate(parts), -(-dealt.size // _PARTS))
+
+    def _scan(self, weight: Floats, bandwidths: Floats, rows: Ints, together: int) -> Floats:
+        """``(blocks, bandwidths)`` of the score over blocks of so many of the rows, which are in the order of
+        the layout.
+        """
+        layout, (x, codes, *columns) = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
         vectors = self._vectors(weight)
-        share, own = self.folds.share[layout.order], weight[layout.order]
+        x, codes, skips = x[rows], codes[rows], layout.skips[rows]
+        share, own = self.folds.share[layout.order[rows]], weight[layout.order[rows]]
         ladders = -(-bandwidths.size // fused.RUNGS)
         stretches = (2.0 ** (fused.RUNGS * np.arange(ladders))).astype(self.tiles.dtype)
-        blocks = row_blocks(weight.size, _ROWS)
+        blocks = row_blocks(rows.size, together)
         scores = np.zeros((len(blocks), ladders, fused.RUNGS))
 
         def block(job: tuple[int, slice]) -> None:
-            index, rows = job
-            bounds = np.array([rows.start, rows.stop])
-            fused.ladder(bounds, *arrays, *vectors, own, share, layout.skips, stretches, scores[index])
+            index, part = job
+            bounds = np.array([part.start, part.stop])
+            fused.ladder(bounds, x, codes, *columns, *vectors, own, share, skips, stretches, scores[index])
 
         each_block(block, enumerate(blocks))
-        return scores.sum(axis=0).ravel()[: bandwidths.size]
+        return scores.reshape(len(blocks), -1)[:, : bandwidths.size]
 
 
 def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:
