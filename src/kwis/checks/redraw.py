@@ -27,7 +27,6 @@ _WORK = 2e9  # additions that may be spent on more draws than the fewest
 _ENOUGH = 50  # redrawn logs as bad as the log
 _CELLS = 1 << 21  # entries of the largest array in flight
 _TOGETHER = 16  # draws that go by a row at a time
-_DENSE = 8  # actions up to which adding zeros for those not drawn is quicker than looking up the one drawn
 
 
 def smallest_by_chance(family: Family, null: Null, seed: int = 0) -> Floats:
@@ -185,11 +184,12 @@ def _redraw(
     """
     n, k, powers, width = gains.shape
     others = width - 1
-    subjects = actions + others
-    total = np.zeros((regions, powers, subjects, _TOGETHER))
-    added = np.zeros((powers, subjects, _TOGETHER))
+    subjects, step = actions + others, powers * _TOGETHER
+    total = np.zeros((regions, subjects * step))
+    added = np.zeros(subjects * step)
     keys = np.zeros((3, _TOGETHER), np.uint64)
-    taken = np.zeros(_TOGETHER, np.int64)
+    taken, place = np.zeros(_TOGETHER, np.int64), np.zeros(_TOGETHER, np.int64)
+    own = np.zeros(step)
     for begin in range(0, out.shape[1], _TOGETHER):
         some = min(_TOGETHER, out.shape[1] - begin)
         total[:] = 0.0
@@ -210,32 +210,24 @@ def _redraw(
                         high = middle
                     else:
                         low = middle + 1
-                taken[d] = low
+                taken[d], place[d] = low, slot[low] * step + d
             for p in range(powers):
                 for d in range(some):
                     for j in range(others):
-                        added[p, actions + j, d] = gains[i, taken[d], p, 1 + j]
-                if actions <= _DENSE:
-                    added[p, :actions] = 0.0
-                    for d in range(some):
-                        if slot[taken[d]] >= 0:
-                            added[p, slot[taken[d]], d] = gains[i, taken[d], p, 0]
-            dense = 0 if actions <= _DENSE else actions
+                        added[(actions + j) * step + p * _TOGETHER + d] = gains[i, taken[d], p, 1 + j]
+                    own[p * _TOGETHER + d] = gains[i, taken[d], p, 0]
             for c in range(places.shape[1]):
                 r = places[i, c]
                 if r < 0:
                     continue
-                stop = subjects if c == 0 else subjects - everywhere
-                for p in range(powers):
-                    for s in range(dense, stop):
-                        sums, more = total[r, p, s], added[p, s]
-                        for d in range(_TOGETHER):
-                            sums[d] += more[d]
-                    if dense > 0:
-                        for d in range(some):
-                            if slot[taken[d]] >= 0:
-                                total[r, p, slot[taken[d]], d] += gains[i, taken[d], p, 0]
+                sums = total[r]
+                for z in range(actions * step, (subjects if c == 0 else subjects - everywhere) * step):
+                    sums[z] += added[z]
+                for d in range(some):
+                    if place[d] >= 0:
+                        for p in range(powers):
+                            sums[place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
         for p in range(powers):
             for d in range(some):
                 for t in range(of_column.shape[0]):
-                    out[p, begin + d, t] = total[of_region[t], p, of_column[t], d]
+                    out[p, begin + d, t] = total[of_region[t], of_column[t] * step + p * _TOGETHER + d]
