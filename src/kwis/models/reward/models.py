@@ -4,7 +4,7 @@ was not fitted on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from kwis.data.candidates import Mask
 from kwis.errors import InputError
 from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
+from kwis.models.reward.ridge import Ridge
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
@@ -21,6 +22,9 @@ CHOICE_ROWS = 20_000
 MODEL_ROWS = 60_000
 """A model learns from at most this many rows, drawn at random from those it may see."""
 _PREDICTED_AT_ONCE = 50_000  # rows
+# In a race a model that is no better on the first folds goes no further: from so many rows on these tell any
+# difference that matters.
+_HEATS, _RACE_ROWS = 2, 2_000
 _MOST_INDICATORS = 50  # rarer actions are told apart by none
 _MOST_SLOPES = 300
 
@@ -63,10 +67,12 @@ class Lesson:
             features=features, action=action, outcome=outcome, codes=codes, mass=mass, available=available
         )
 
-    def held_out(self, candidate: Candidate, folds: Ints) -> Floats:
-        """``(n, K)`` predictions, each from a model trained on the other folds."""
-        expected = np.empty((self.action.size, self.codes.size))
-        for fold in range(int(folds.max()) + 1):
+    def held_out(self, candidate: Candidate, folds: Ints, some: Iterable[int] | None = None) -> Floats:
+        """``(n, K)`` predictions, each from a model trained on the other folds; of ``some`` folds only, 0 in
+        the others.
+        """
+        expected = np.zeros((self.action.size, self.codes.size))
+        for fold in range(int(folds.max()) + 1) if some is None else some:
             held = folds == fold
             open_to = None if self.available is None else self.available[held]
             expected[held] = self.learnt(candidate, np.flatnonzero(~held), self.features[held], open_to)
@@ -85,6 +91,9 @@ class Lesson:
             weight = None if self.mass is None else self.mass[rows]
             design = self._design(self.features[rows], self.action[rows], candidate.slopes)
             fitted.fit(design, self.outcome[rows], **weight_argument(fitted, weight))
+            if isinstance(fitted, Ridge):
+                linear = self._linear(fitted, at, candidate.slopes)
+                return linear if open_to is None else np.where(open_to, linear, 0.0)
             for start in range(0, at.shape[0], _PREDICTED_AT_ONCE):
                 part = np.arange(start, min(start + _PREDICTED_AT_ONCE, at.shape[0]))
                 for action in range(self.codes.size):
@@ -99,6 +108,16 @@ class Lesson:
                 f"`model` must predict finite rewards, got others from {type(candidate.model).__name__}"
             )
         return expected
+
+    def _linear(self, fitted: Ridge, at: Floats, slopes: bool) -> Floats:
+        """``(m, K)`` predictions of a linear model for all actions at once."""
+        p, count = at.shape[1], int(self.codes.max()) + 1
+        found = fitted.coefficients
+        by_code = np.zeros((at.shape[0], count + 1))  # the last for actions without an indicator
+        by_code[:, :count] = found[p : p + count]
+        if slopes:
+            by_code[:, :count] += at @ found[p + count :].reshape(p, count)
+        return np.asarray((at @ found[:p] + fitted.intercept)[:, None] + by_code[:, self.codes])
 
     def _design(self, features: Floats, action: Ints, slopes: bool) -> Floats:
         count = int(self.codes.max()) + 1
@@ -147,10 +166,9 @@ def _drawn(rows: Ints, most: int) -> Ints:
 def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
     """The models tried by default."""
     from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.linear_model import RidgeCV
 
     slopes = features * min(n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
-    models = {"ridge regression": Candidate(RidgeCV(alphas=np.logspace(-1, 4, 11)), slopes)}
+    models = {"ridge regression": Candidate(Ridge(np.logspace(-1, 4, 11)), slopes)}
     if n >= ROWS_FOR_TREES:
         trees = HistGradientBoostingRegressor(**TREES, random_state=seed)
         models["boosted trees"] = Candidate(trees)
@@ -167,7 +185,7 @@ class Tried:
         Name of the one with the smallest error, and in ``expected`` its ``(n, K)`` held-out predictions.
     errors, plain
         Held-out mean squared error of each, and of the mean reward; of those not chosen, on the rows they
-        were compared on.
+        were compared on, or in proportion where they left a race.
     """
 
     best: str
@@ -176,15 +194,32 @@ class Tried:
     plain: float
 
     @classmethod
-    def of(cls, lesson: Lesson, candidates: Mapping[str, Candidate], folds: Ints) -> Tried:
+    def of(
+        cls, lesson: Lesson, candidates: Mapping[str, Candidate], folds: Ints, *, race: bool = False
+    ) -> Tried:
+        """Every model on all folds; in a ``race`` one that is no better on the first two goes no further."""
         plain = lesson.error_without_context(folds)
         rows = _drawn(np.arange(lesson.action.size), CHOICE_ROWS)
         if rows.size == lesson.action.size or len(candidates) == 1:
-            expected = {name: lesson.held_out(candidate, folds) for name, candidate in candidates.items()}
-            errors = {name: lesson.error(lesson.taken(table)) for name, table in expected.items()}
-            best = min(errors, key=lambda name: errors[name])
+            race = race and rows.size >= _RACE_ROWS and int(folds.max()) >= _HEATS
+            expected, errors = dict[str, Floats](), dict[str, float]()
+            for name, candidate in candidates.items():
+                table = lesson.held_out(candidate, folds, range(_HEATS) if race and errors else None)
+                if race and errors:
+                    seen = np.flatnonzero(folds < _HEATS)
+                    first = min(errors, key=lambda one: errors[one])
+                    part = lesson.take(seen)
+                    own, other = (part.error(lesson.taken(one)[seen]) for one in (table, expected[first]))
+                    if not own < other:
+                        errors[name] = errors[first] * own / other if other > 0 else own
+                        continue
+                    table += lesson.held_out(candidate, folds, range(_HEATS, int(folds.max()) + 1))
+                expected[name], errors[name] = table, lesson.error(lesson.taken(table))
+            best = min(expected, key=lambda name: errors[name])
             return cls(best=best, expected=expected[best], errors=errors, plain=plain)
-        some = cls.of(lesson.take(rows), candidates, np.unique(folds[rows], return_inverse=True)[1])
+        some = cls.of(
+            lesson.take(rows), candidates, np.unique(folds[rows], return_inverse=True)[1], race=race
+        )
         chosen = lesson.held_out(candidates[some.best], folds)
         return cls(
             best=some.best,
