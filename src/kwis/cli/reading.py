@@ -120,7 +120,7 @@ class LogOptions:
             "candidates": self.candidates,
             "key": self.key,
             "categorical": listed(self.categorical, names) or (),
-            "missing": listed(self.missing) or (),
+            "missing": _gaps(self.missing or []),
             "drop_missing": self.drop_missing,
         }
 
@@ -267,6 +267,11 @@ def _readable(source: str) -> Iterator[None]:
             raise
         reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
         raise InputError(f"cannot read {source!r}: {reason}") from None
+
+
+def _gaps(values: list[str]) -> list[str]:
+    """Values that stand for a gap; one with blanks around it is meant with and without them."""
+    return [*(listed(values) or ()), *(value for value in values if value != value.strip())]
 
 
 def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:

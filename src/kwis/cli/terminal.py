@@ -89,7 +89,7 @@ def say(line: str) -> None:
     """One line on stderr, whatever line breaks were in it; if nobody listens, none."""
     with suppress(OSError, ValueError):
         if sys.stderr is not None:
-            print(visible(" ".join(line.split())), file=sys.stderr, flush=True)
+            print(visible(re.sub(r"[ \t\n\r\f\v]+", " ", line).strip()), file=sys.stderr, flush=True)
 
 
 def print_answer(text: str) -> None:
@@ -158,6 +158,9 @@ class _Trimmed:
             self.stream.flush()
 
 
+_TEXT = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # as Python writes it
+
+
 def as_options(sentence: str) -> str:
     """What the library asks for in Python, as it is written in a shell."""
     sentence = re.sub(r"kwis\.joined\('([^']*)', kwis\.(\w+)\('([^']*)'\)\)", r"--target \1:\2:\3", sentence)
@@ -166,8 +169,9 @@ def as_options(sentence: str) -> str:
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
     sentence = re.sub(r"\b(group|propensity_source)='([^']*)'", _as_single, sentence)
     sentence = re.sub(r"\bwith group=(?!\S)", "with --group", sentence)
-    sentence = re.sub(r"\b(missing|categorical)=\[(?:'([^']*)'|\"([^\"]*)\")\]", _as_option, sentence)
-    sentence = re.sub(r"\bquery=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", _as_query, sentence)
+    sentence = re.sub(rf"\bmissing=\[{_TEXT}\] (if it stands for a gap), or ", _as_gap, sentence)
+    sentence = re.sub(rf"\b(missing|categorical)=\[{_TEXT}\]", _as_option, sentence)
+    sentence = re.sub(rf"\bquery={_TEXT}", _as_query, sentence)
     sentence = re.sub(r"\bpropensity=\{([^}]*)\}", _as_shares, sentence)
     for python, shell in _IN_A_SHELL.items():
         sentence = sentence.replace(python, shell)
@@ -175,7 +179,13 @@ def as_options(sentence: str) -> str:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    return f"--{found[1]} {shlex.quote(found[2] or found[3])}"
+    return f"--{found[1]} {shlex.quote(ast.literal_eval(found[2]))}"
+
+
+def _as_gap(found: re.Match[str]) -> str:
+    value = ast.literal_eval(found[1])
+    typed = value.isprintable() and "," not in value  # a comma would make two values of it
+    return f"--missing {shlex.quote(value)} {found[2]}, or " if typed else ""
 
 
 def _as_single(found: re.Match[str]) -> str:

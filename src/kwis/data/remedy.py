@@ -80,11 +80,11 @@ def date_expression(name: str, words: Sequence[str]) -> str:
 
 
 def without_words(name: str, words: Sequence[str]) -> str | None:
-    """SQL for a column with words as gaps; None if they are too many to name."""
+    """SQL for a column with words as gaps; None if they are too many to name, or cannot be typed."""
     text = identifier(name)
     for word in words:
         text = f"NULLIF({text}, {_literal(word)})"
-    return text if len(words) <= FEW_WORDS else None
+    return text if len(words) <= FEW_WORDS and all(map(str.isprintable, words)) else None
 
 
 def _to_remove(numbers: Sequence[str]) -> Iterator[str]:

@@ -33,11 +33,11 @@ NEARLY_ALL = 0.9
 MOST = 0.5
 FEW_LABELS = 20
 FEW_WORDS_SHARE = 0.1  # of different entries: two or three words among many numbers stand for gaps
-_PLAIN = re.compile(r"\s*[+-]?(?!0\d)(\d{1,18}|\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
-_GROUPED = r"\d{1,3}(?P<mark>[.,'_\u2019\u00a0\u202f ])\d{3}((?P=mark)\d{3})*([.,]\d+)?"
+_PLAIN = re.compile(r"\s*[+-]?(?!0\d)(\d{1,18}|\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*", re.ASCII)  # as SQL casts
+_GROUPED = r"[0-9]{1,3}(?P<mark>[.,'_\u2019\u00a0\u202f ])[0-9]{3}((?P=mark)[0-9]{3})*([.,][0-9]+)?"
 _SIGN = "|".join(re.escape(sign) for sign in SIGNS)
 _DRESSED = re.compile(
-    rf"\s*[+-]?\s*({_SIGN})?\s*[+-]?({_GROUPED}|(?!0\d)\d+([.,]\d+)?([eE][+-]?\d+)?)\s*({_SIGN}|%)?\s*"
+    rf"\s*[+-]?\s*({_SIGN})?\s*[+-]?({_GROUPED}|(?!0\d)[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?)\s*({_SIGN}|%)?\s*"
 )
 _LABEL = re.compile(r"\s*([+-]?0\d+|[+-]?\d{19,})\s*")
 

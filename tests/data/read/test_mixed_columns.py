@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,37 @@ def test_the_command_line_names_its_own_options(tmp_path: Path, capsys: pytest.C
     query = shlex.split(ended.err.partition("or --query ")[2])[0]
     assert run_with(capsys)("evaluate", path, *options, "--query", query).code == 0
     assert run_with(capsys)("evaluate", path, *options, "--missing", "not known").code == 0
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "NA ",
+        "a,b",
+        "a\\b",
+        "it's",
+        "--",
+        "$HOME",
+        "two\nlines",
+        "4\xa04",
+        "1\u202f044",
+        "44\xa0",
+        "\uff11\uff12",
+    ],
+)
+def test_ways_out_that_the_command_offers_work_as_they_are_written(
+    odd: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_csv(tmp_path / "log.csv", table(age=ages(odd)))
+    options = ("--context", "age,country", "--target", "p_new", "-e", "wis", "--json", "--repair", "never")
+    ended = run_with(capsys)("evaluate", path, *options)
+    assert "row 17; pass " in ended.err
+    ways = re.findall(
+        r"(?:pass|or) (--.*?)(?=, or --| if |$)", ended.err.replace(" if it stands for a gap", "")
+    )
+    assert len(ways) >= 2
+    for way in ways:
+        assert run_with(capsys)("evaluate", path, *options, *shlex.split(way)).code == 0, way
 
 
 @pytest.mark.parametrize("write", ["{},5", "1,{:03}", "${}", "{} €", "{}%"])
