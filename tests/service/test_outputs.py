@@ -96,6 +96,25 @@ def test_report_and_json_are_two_files(run: Run, log: Path, tmp_path: Path) -> N
     assert not path.exists()
 
 
+def test_names_that_differ_in_case_only_are_one_file_on_many_systems(
+    run: Run, log: Path, tmp_path: Path
+) -> None:
+    ended = run("evaluate", log, *QUICK, "--report", tmp_path / "Out", "--json-file", tmp_path / "out")
+    assert ended.err.startswith("error: `report` and `json-file` must be two files")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["report", "json-file"])
+@pytest.mark.parametrize(("name", "why"), [("x" * 400, "File name too long"), ("a\0b", "null")])
+def test_names_that_cannot_be_are_bad_input(
+    name: str, why: str, option: str, run: Run, log: Path, tmp_path: Path
+) -> None:
+    ended = run("evaluate", log, *QUICK, f"--{option}", f"{tmp_path}/{name}")
+    assert ended.code == 2
+    assert ended.err.startswith(f"error: `{option}` must be in a place that can be written to, got ")
+    assert why in ended.err
+
+
 def test_what_kwis_wrote_is_replaced_and_an_empty_file_is_filled(run: Run, log: Path, tmp_path: Path) -> None:
     report, answer = tmp_path / "report.html", tmp_path / "answer.json"
     report.touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,7 +63,11 @@ class Output:
             if any(same_file(path, one) for one in inputs):
                 raise InputError(f"`{name}` must not be a file that is read, got {path!r}")
             writable(path, name)
-        if self.report is not None and self.json_file is not None and same_file(self.report, self.json_file):
+        if self.report is None or self.json_file is None:
+            return
+        # names that differ in case only are one file on many systems
+        one, other = (os.path.realpath(path).casefold() for path in (self.report, self.json_file))
+        if one == other or same_file(self.report, self.json_file):
             raise InputError(f"`report` and `json-file` must be two files, got {self.report!r} for both")
 
     @contextmanager

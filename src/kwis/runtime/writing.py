@@ -27,7 +27,15 @@ def writable(path: str | PathLike[str], name: str = "path", marks: Sequence[byte
 
     Only a file with one of the ``marks`` of kwis, or an empty one, is ever replaced.
     """
-    target = Path(os.path.realpath(path))
+    try:
+        return _checked(Path(os.path.realpath(path)), path, name, marks)
+    except InputError:
+        raise
+    except (OSError, ValueError) as problem:  # a name that is too long, or has a zero byte in it
+        raise _refusal(Path(path), name, problem) from None
+
+
+def _checked(target: Path, path: str | PathLike[str], name: str, marks: Sequence[bytes]) -> Path:
     folder = target.parent
     if target.is_dir():
         raise InputError(f"`{name}` must name a file, got the folder {str(path)!r}")
@@ -40,14 +48,11 @@ def writable(path: str | PathLike[str], name: str = "path", marks: Sequence[byte
             f"`{name}` must be in a place that can be written to, got {str(path)!r}, which is read-only"
         )
     # permissions alone do not tell: file systems may be read-only, and administrators may ignore permissions
-    try:
-        _refuse_to_replace(
-            target, f"`{name}` must not replace anything but a file that kwis wrote, got {str(path)!r}", marks
-        )
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as problem:
-        raise _refusal(target, name, problem) from None
+    _refuse_to_replace(
+        target, f"`{name}` must not replace anything but a file that kwis wrote, got {str(path)!r}", marks
+    )
+    with tempfile.TemporaryFile(dir=folder):
+        pass
     return target
 
 
@@ -69,11 +74,9 @@ def _refuse_to_replace(target: Path, sentence: str, marks: Sequence[bytes]) -> N
 
 def same_file(one: str | PathLike[str], other: str | PathLike[str]) -> bool:
     """Whether two paths lead to the same file, which may not exist yet."""
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
     try:
-        return os.path.samefile(one, other)
-    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other) or os.path.samefile(one, other)
+    except (OSError, ValueError):
         return False
 
 
@@ -101,7 +104,6 @@ def write_whole(path: str | PathLike[str], content: bytes, name: str = "path") -
     return target
 
 
-def _refusal(target: Path, name: str, problem: OSError) -> InputError:
-    return InputError(
-        f"`{name}` must be in a place that can be written to, got {str(target)!r} ({problem.strerror})"
-    )
+def _refusal(target: Path, name: str, problem: OSError | ValueError) -> InputError:
+    why = getattr(problem, "strerror", None) or problem
+    return InputError(f"`{name}` must be in a place that can be written to, got {str(target)!r} ({why})")
