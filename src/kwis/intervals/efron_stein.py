@@ -114,7 +114,7 @@ def _weights(ratio: Floats, cumulative: Floats, rng: np.random.Generator) -> Flo
     """Weights of actions drawn from the logging policy."""
     uniform = rng.random((ratio.shape[0], 1)) * cumulative[:, -1:]
     drawn = (uniform >= cumulative).sum(axis=1)
-    return np.asarray(ratio[np.arange(ratio.shape[0]), np.minimum(drawn, ratio.shape[1] - 1)])
+    return np.asarray(ratio[np.arange(ratio.shape[0]), drawn])
 
 
 def variance_proxy(weight: Floats, fresh: Floats) -> float:
