@@ -53,6 +53,21 @@ def test_a_folder_never_overrides_a_column(suffix: str, read: Read, tmp_path: Pa
     np.testing.assert_array_equal(log.reward[:, 0], columns(60)["reward"])
 
 
+@pytest.mark.parametrize("read", [in_memory, scanned])
+@pytest.mark.parametrize("having", ["DE", "US"])
+def test_a_folder_never_overrides_a_column_that_only_some_files_have(
+    having: str, read: Read, tmp_path: Path
+) -> None:
+    for place in ("DE", "US"):
+        other = {"country" if place == having else "place": columns(60)["country"]}
+        lean = {name: cells for name, cells in columns(60).items() if name != "country"}
+        path = tmp_path / f"country={place}" / "log.parquet"
+        path.parent.mkdir()
+        write_parquet(tmp_path / "plain.parquet", {**lean, **other}).rename(path)
+    with pytest.raises(InputError, match="country"):
+        read(tmp_path, propensity="propensity", context=["age", "country"])
+
+
 @DOORS
 def test_a_folder_adds_the_column_that_files_lack(suffix: str, read: Read, tmp_path: Path) -> None:
     for place, month in (("DE", 1), ("a b%2Fc", 12), ("[x]", 3)):

@@ -100,7 +100,7 @@ def read_files(
     with good_lines(paths, wanted=reading.skip_bad_lines) as good, connect() as connection:
         with clear_errors(doing):
             differing = _CREATE[kind](connection, good.paths)
-            notes = (*good.notes, *_with_folders(connection, good.paths, folders))
+            notes = (*good.notes, *_with_folders(connection, good.paths, folders, differing))
         if reading.query is not None:
             if differing:
                 raise InputError(next(iter(differing.values())))
@@ -147,13 +147,16 @@ def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[
 
 
 def _with_folders(
-    connection: duckdb.DuckDBPyConnection, paths: Sequence[str], folders: Mapping[str, Sequence[FolderValue]]
+    connection: duckdb.DuckDBPyConnection,
+    paths: Sequence[str],
+    folders: Mapping[str, Sequence[FolderValue]],
+    differing: Iterable[str],
 ) -> tuple[str, ...]:
     """Create the view ``log``: ``rows`` without their file, and with what the names of folders say; a note on
-    what was not used.
+    what was not used. A column that only some files have, or that differs between them, is theirs too.
     """
     own = connection.sql("SELECT * FROM rows").columns
-    unused = unused_folders(folders, own)
+    unused = unused_folders(folders, [*own, *differing])
     added = "".join(
         f", {_by_file(paths, values)} AS {quoted(name)}"
         for name, values in folders.items()
