@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -156,8 +157,11 @@ class LogOptions:
         names = source.types
         if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):
             return None  # reading says so
-        actions = _labels(listed(self.actions), names.get(self.action or "action"))
-        return scan_log(self.source, **self._roles(names), actions=actions)
+        action = self.action or "action"
+        actions = listed(self.actions)
+        numbers = str(names.get(action)).startswith(("int", "uint", "float", "double"))
+        labels = _numbers(actions, action) if actions is not None and numbers else actions
+        return scan_log(self.source, **self._roles(names), actions=labels)
 
     def _is_parquet(self, files: list[str]) -> bool:
         from kwis.data.read.files import format_of
@@ -170,13 +174,7 @@ class LogOptions:
         labels, name = listed(self.actions), self.action or found.roles.action or "action"
         if labels is None or name not in found.table or found.table.column(name).kind != "number":
             return None if labels is None else [*labels]
-        try:
-            numbers = [float(label) for label in labels]
-        except ValueError:
-            raise InputError(
-                f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}"
-            ) from None
-        return [int(number) if number.is_integer() else number for number in numbers]
+        return _numbers(labels, name)
 
     def _propensity(self, names: Container[str]) -> PropensityColumns | None:
         """A column or a prefix, a number, or a number or column for each action or logger."""
@@ -269,13 +267,17 @@ def _readable(source: str) -> Iterator[None]:
         raise InputError(f"cannot read {source!r}: {reason}") from None
 
 
+def _numbers(labels: list[str], name: str) -> list[Label]:
+    """Actions as numbers; whole ones of any length as they are: floats would take different ones for one."""
+    try:
+        found = [int(label) if re.fullmatch("[+-]?[0-9]+", label) else float(label) for label in labels]
+    except ValueError:
+        raise InputError(
+            f"`actions` must be numbers, as `{name}` holds numbers, got {', '.join(labels)}"
+        ) from None
+    return [int(number) if float(number).is_integer() else number for number in found]
+
+
 def _gaps(values: list[str]) -> list[str]:
     """Values that stand for a gap; one with blanks around it is meant with and without them."""
     return [*(listed(values) or ()), *(value for value in values if value != value.strip())]
-
-
-def _labels(labels: list[str] | None, kind: Any) -> list[Label] | None:
-    """The labels listed, as numbers if the column of actions holds numbers."""
-    if labels is None or kind is None or not str(kind).startswith(("int", "uint", "float", "double")):
-        return None if labels is None else [*labels]
-    return [int(label) if float(label).is_integer() else float(label) for label in labels]

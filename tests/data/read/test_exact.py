@@ -4,6 +4,7 @@ moments to the nanosecond.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from kwis.data.columns import column_of_items, joined
 from kwis.data.read.arguments import Reading
 from kwis.data.read.read_log import read_source
 from kwis.errors import InputError
+from tests.cli.example import columns, run_with, write_csv, write_parquet
 
 LONG = [10**k + i for k in (18, 19, 25) for i in (1, 2, 3)]
 SETS = {
@@ -57,6 +59,36 @@ def test_long_whole_numbers_of_json_stay_different(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(f'{{"user": {user}, "x": 1.5}}\n' for user in users))
         assert sorted(labels(str(path))) == sorted(str(user) for user in users), name
+
+
+def test_text_among_numbers_of_json_is_text_without_its_quotation_marks(tmp_path: Path) -> None:
+    rows = ['{"user": "a \\"b\\"", "of": {"x": "w"}}', '{"user": 7, "of": {"x": 4}}', '{"user": null}']
+    for name, text in {"lines.jsonl": "\n".join(rows), "array.json": f"[{','.join(rows)}]"}.items():
+        (tmp_path / name).write_text(text)
+        found = read_source(str(tmp_path / name)).table
+        assert found.column("user").natural().tolist() == ['a "b"', "7", None]
+        assert found.column("of.x").natural().tolist() == ["w", "4", None]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_long_whole_numbers_among_the_actions_listed_are_exact(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = dict(
+        zip(("push", "email", "banner"), (9_007_199_254_740_993_000 + i for i in range(3)), strict=True)
+    )
+    table = columns(60)
+    table["action"] = [long[action] for action in table["action"]]
+    path = tmp_path / f"log.{kind}"
+    if kind == "jsonl":
+        rows = (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
+        path.write_text("\n".join(map(json.dumps, rows)))
+    else:
+        (write_csv if kind == "csv" else write_parquet)(path, table)
+    asked = ("evaluate", path, "--context", "age", "--target", "p_new", "-e", "wis", "--no-table")
+    assert run_with(capsys)(*asked, "--actions", ",".join(map(str, long.values()))).code == 0
+    refused = run_with(capsys)(*asked, "--actions", ",".join(str(label + 1) for label in long.values()))
+    assert "must hold only the actions listed" in refused.err
 
 
 def test_pieces_of_long_whole_numbers_are_joined_exactly() -> None:

@@ -182,7 +182,11 @@ def _expand(
     """Expressions whose results NumPy can hold, one per plain column, several for a record or a short list of
     records.
     """
-    if kind.id in _AS_IS or (
+    if str(kind) == "JSON":  # text in some rows and numbers in others: text without its quotation marks
+        wanted.append((name, f"json_extract_string({expression}, '$')"))
+    elif str(kind) == "JSON[]":
+        wanted.append((name, f"list_transform({expression}, lambda x: json_extract_string(x, '$'))"))
+    elif kind.id in _AS_IS or (
         kind.id in ("list", "array") and dict(kind.children)["child"].id in _AS_IS | _AS_NUMBER
     ):
         wanted.append((name, expression))
