@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Container, Iterator
@@ -121,7 +122,7 @@ class LogOptions:
             "candidates": self.candidates,
             "key": self.key,
             "categorical": listed(self.categorical, names) or (),
-            "missing": _gaps(self.missing or []),
+            "missing": _gaps(self.missing or []) or (),
             "drop_missing": self.drop_missing,
         }
 
@@ -143,7 +144,7 @@ class LogOptions:
     def _scanned(self, client: Client | None) -> ScannedLog | None:
         """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
         files = self.files()
-        if self.query is not None or not self._is_parquet(files):
+        if self.query is not None or not self._is_parquet(files) or not all(map(os.path.isfile, files)):
             return None
         if client is None and sum(Path(path).stat().st_size for path in files) < _SMALL:
             return None

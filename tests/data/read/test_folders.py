@@ -15,6 +15,7 @@ import pytest
 
 import kwis
 from kwis.data.read.files import files_of
+from kwis.data.read.folders import refuse_unreadable
 from kwis.errors import InputError
 from tests.cli.example import columns, run_with, write_csv, write_parquet
 
@@ -115,12 +116,17 @@ def test_json_files_whose_types_differ_are_refused(tmp_path: Path) -> None:
         kwis.read_log(tmp_path, propensity=False, context="age")
 
 
-@pytest.mark.parametrize("pattern", ["", "**/*.csv", "*/*.csv"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("pattern", ["", "**/*.{}", "*/*.{}"])
 def test_a_folder_that_cannot_be_read_is_refused_by_name(
-    pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pattern: str,
+    suffix: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write(tmp_path / "a" / "log.csv")
-    closed = write(tmp_path / "b" / "log.csv").parent
+    write(tmp_path / "a" / f"log.{suffix}")
+    closed = write(tmp_path / "b" / f"log.{suffix}").parent
     scan, access = os.scandir, os.access  # the tests may run as root, who can read everything
 
     def refusing(path: Any = ".") -> Any:
@@ -132,7 +138,7 @@ def test_a_folder_that_cannot_be_read_is_refused_by_name(
     monkeypatch.setattr(
         os, "access", lambda path, mode: os.fspath(path) != str(closed) and access(path, mode)
     )
-    ended = run_with(capsys)("evaluate", tmp_path / pattern, "--target", "p_new")
+    ended = run_with(capsys)("evaluate", tmp_path / pattern.format(suffix), "--target", "p_new")
     assert (ended.code, ended.out) == (2, "")
     assert f"cannot read {str(closed)!r}: Permission denied" in ended.err
 
@@ -144,6 +150,38 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(InputError, match=rf"^cannot read '{closed}': Permission denied$"):
         kwis.read_log(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("read", [kwis.read_log, kwis.scan_log])
+def test_a_single_file_that_cannot_be_read_is_bad_input_of_python_too(
+    read: Any, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = write(tmp_path / f"log.{suffix}")
+
+    def refusing(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(InputError, match=rf"^cannot read '{closed}': Permission denied$"):
+        read(closed)
+    with pytest.raises(InputError, match=r"File name too long$"):
+        read("x" * 5000)
+
+
+def test_files_in_a_folder_that_can_be_listed_but_not_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, stat = write(tmp_path / "log.csv"), os.stat
+
+    def refusing(path: Any, *more: Any, **options: Any) -> Any:
+        if path == str(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return stat(path, *more, **options)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    with pytest.raises(InputError, match=rf"^cannot read '{closed}': Permission denied$"):
+        refuse_unreadable(str(closed))
 
 
 def test_links_are_followed_once_and_those_to_nowhere_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from kwis.data.columns import object_array
 from kwis.data.read.duck import clear_errors, connect, first_line, quoted, run_query
+from kwis.data.read.folders import named
 from kwis.data.read.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
 from kwis.data.read.source import Source
 from kwis.data.table import Table, refuse_alike, table_of
@@ -22,10 +23,11 @@ from kwis.errors import InputError
 
 def database_kind(path: str) -> str | None:
     """``"sqlite"`` or ``"duckdb"`` by the first bytes of the file, None for anything else."""
-    if not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as file:
-        start = file.read(16)
+    with named(path):
+        if not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            start = file.read(16)
     if start.startswith(b"SQLite format 3"):
         return "sqlite"
     return "duckdb" if start[8:12] == b"DUCK" else None

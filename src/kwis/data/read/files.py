@@ -28,6 +28,7 @@ from kwis.data.read.folders import (
     FolderValue,
     folder_columns,
     matching,
+    named,
     refuse_pipe,
     refuse_unreadable,
     unused_folders,
@@ -67,11 +68,12 @@ def files_of(source: str) -> list[str]:
     """The files meant by a path, a pattern or a folder (looked through, hidden files aside), sorted
     by name.
     """
-    refuse_pipe(source)
-    if Path(source).is_dir():
-        found = [path for path in walk(source) if format_of(path)]
-    else:
-        found = [source] if Path(source).is_file() else matching(source)
+    with named(source):
+        refuse_pipe(source)
+        if Path(source).is_dir():
+            found = [path for path in walk(source) if format_of(path)]
+        else:
+            found = [source] if Path(source).is_file() else matching(source)
     if not found:
         what = "has no CSV, Parquet or JSON file in it" if Path(source).is_dir() else "does not exist"
         raise InputError(

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -56,10 +57,22 @@ def matching(pattern: str) -> list[str]:
 
 def refuse_unreadable(path: str) -> None:
     """Refuse a file that cannot be opened, with its name; links to nowhere are such files."""
-    if not os.path.exists(path):
-        raise InputError(f"cannot read {path!r}: it is a link to a file that does not exist")
-    if not os.access(path, os.R_OK):
-        raise InputError(f"cannot read {path!r}: Permission denied")
+    with named(path):
+        try:
+            os.stat(path)
+        except FileNotFoundError:
+            raise InputError(f"cannot read {path!r}: it is a link to a file that does not exist") from None
+        if not os.access(path, os.R_OK):
+            raise InputError(f"cannot read {path!r}: Permission denied")
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """What the system says of a file that it does not open, in a sentence with its name."""
+    try:
+        yield
+    except OSError as failure:
+        raise InputError(f"cannot read {path!r}: {failure.strerror or failure}") from None
 
 
 def refuse_pipe(path: str) -> None:
