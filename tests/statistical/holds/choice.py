@@ -1,7 +1,7 @@
 """How good is the estimate recommended? All estimators on the logs of random designs, beside it.
 
 run --set tuning|test [--logs 10] [--out FILE.jsonl] [--minutes M]: draw and evaluate, one log of every design
-after another; what is in the file is skipped. --families, --without: fewer designs; --quick: see sketch_of.
+after another; what is in the file is skipped. --families, --numbers, --without: fewer designs; --quick: see sketch_of.
 table --out FILE.jsonl: errors and coverage by family, beside those without shrinking heavy weights.
 """
 
@@ -31,7 +31,7 @@ from kwis.evaluation.recommend import (
 from kwis.models.reward import predict_rewards
 from kwis.runtime.threads import engine
 from kwis.sample import effective_size
-from tests.statistical.holds.designs import SHARES, designs, family_of, number_of
+from tests.statistical.holds.designs import COUNT, SHARES, designs, family_of, number_of
 from tests.statistical.holds.logs import draw
 from tests.statistical.holds.page import markdown
 from tests.statistical.holds.run import read
@@ -182,6 +182,7 @@ def main(arguments=None):
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--quick", action="store_true", help="all candidates, without tests and repair")
     parser.add_argument("--families", nargs="+", choices=tuple(SHARES), default=tuple(SHARES))
+    parser.add_argument("--numbers", nargs=2, type=int, default=(0, COUNT), metavar=("FIRST", "END"))
     parser.add_argument("--without", nargs="+", default=(), metavar="NUMBER", help="designs to leave out")
     given = parser.parse_args(arguments)
     if given.command == "table":
@@ -190,7 +191,9 @@ def main(arguments=None):
     wanted = [
         regime
         for regime in designs(given.variant)
-        if family_of(regime).split(",")[0] in given.families and number_of(regime) not in given.without
+        if family_of(regime).split(",")[0] in given.families
+        and int(number_of(regime)) in range(*given.numbers)
+        and number_of(regime) not in given.without
     ]
     run(wanted, given.variant, given.logs, given.out, given.minutes, given.quick)
 
