@@ -1,7 +1,8 @@
 """How good is the estimate recommended? All estimators on the logs of random designs, beside it.
 
 run --set tuning|test [--logs 10] [--out FILE.jsonl] [--minutes M]: draw and evaluate, one log of every design
-after another; what is in the file is skipped. --families, --numbers, --without: fewer designs; --quick: see sketch_of.
+after another; what is in the file is skipped. --families, --numbers, --without: fewer designs; --quick: see
+sketch_of.
 table --out FILE.jsonl: errors and coverage by family, beside those without shrinking heavy weights.
 """
 
@@ -29,6 +30,7 @@ from kwis.evaluation.recommend import (
     recommended,
 )
 from kwis.models.reward import predict_rewards
+from kwis.policy.target import resolve_targets
 from kwis.runtime.threads import engine
 from kwis.sample import effective_size
 from tests.statistical.holds.designs import COUNT, SHARES, designs, family_of, number_of
@@ -84,9 +86,8 @@ def sketch_of(world, seed):
     log = draw(world, seed)
     with warnings.catch_warnings(), engine():
         warnings.simplefilter("ignore")
-        ready = prepare(
-            kwis.read_log(log.table, **log.roles), dict(log.targets), propensity_model=None, rng=0
-        )
+        table = kwis.read_log(log.table, **log.roles)
+        ready = prepare(table, resolve_targets(table, dict(log.targets)), propensity_model=None, rng=0)
         predictions = (predict_rewards(ready.log, 0, None, rng=0),)
         policy = ready.policy(ready.targets[0], predictions)
         measured = measure(policy, candidates(), ready.log.reward_names)
