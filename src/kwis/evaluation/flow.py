@@ -149,9 +149,9 @@ class Run:
             },
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
-            # How far wrong propensities move a quantile is not known.
+            # How far wrong propensities move a quantile, or weights over features, is not known.
             sensitivity=robustness_of(ready.log, ready.targets, recommendations)
-            if self.statistic.is_mean
+            if self.statistic.is_mean and not any(target.weight is not None for target in ready.targets)
             else (),
             training=training,
             scope=scope_of(ready.log, report, diagnostics.values(), drift=changed[0] is not None),

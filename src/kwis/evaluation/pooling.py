@@ -26,7 +26,7 @@ def pooled(log: LoggedBandit, targets: Sequence[TargetPolicy]) -> tuple[TargetPo
     reason = _why_naive(log)
     if reason is not None:
         return tuple(
-            _noted(target, f"rows of each logger are weighted by that logger alone: {reason}")
+            target.noted(f"rows of each logger are weighted by that logger alone: {reason}")
             for target in targets
         )
     return tuple(_chosen(log, target) for target in targets)
@@ -61,7 +61,7 @@ def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
         f"{target.name} has {best} weights over the {len(log.logger_names)} loggers, with the smallest "
         f"estimated standard error" + (f" ({others} that)" if others else "")
     )
-    return _noted(replace(target, factor=kept(factors[best]) if best != "naive" else None), note)
+    return replace(target, factor=kept(factors[best]) if best != "naive" else None).noted(note)
 
 
 def _variance(log: LoggedBandit, weight: Floats) -> float:
@@ -75,7 +75,3 @@ def _variance(log: LoggedBandit, weight: Floats) -> float:
             ]
         )
     )
-
-
-def _noted(target: TargetPolicy, note: str) -> TargetPolicy:
-    return replace(target, note=note if target.note is None else f"{target.note}; {note}")

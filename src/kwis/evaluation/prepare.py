@@ -23,6 +23,7 @@ from kwis.evaluation.sharing import questions, with_shared_draws_grouped
 from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
 from kwis.models.reward import PredictedRewards
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
+from kwis.policy.marginal import ActionFeatures, feature_groups, marginal
 from kwis.result.records import LOGGING_POLICY, Row
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -110,6 +111,13 @@ class Ready:
         known.
         """
         return replace(self, targets=pooled(self.log, self.targets))
+
+    def over_features(self, features: ActionFeatures | None) -> Ready:
+        """The same with weights over features of the actions, if there are any."""
+        if features is None:
+            return self
+        groups = feature_groups(self.log, features)
+        return replace(self, targets=tuple(marginal(self.log, target, groups) for target in self.targets))
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""

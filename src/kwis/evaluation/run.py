@@ -14,6 +14,7 @@ from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
 from kwis.evaluation.split import By, combinations_in, splits_by
+from kwis.policy.marginal import ActionFeatures
 from kwis.policy.target import Targets, resolve_targets
 from kwis.result.evaluation import Evaluation
 from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode, Seed
@@ -38,6 +39,7 @@ def evaluate(
     propensity_model: Classifier | str | None = None,
     repair: RepairMode = "auto",
     exact: bool | None = None,
+    action_features: ActionFeatures | None = None,
     statistic: str = "mean",
     unit: str | Mapping[str, str] | None = None,
     per: float = 1,
@@ -83,6 +85,9 @@ def evaluate(
     exact
         Kernel-WIS from all pairs of rows (True), or from sampled neighbours and with an error bar (False), as
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
+    action_features
+        What describes the actions, for weights over that instead of over many actions: a mapping from actions
+        to a label or several, or an array with a row per action; see :mod:`kwis.policy.marginal`.
     statistic
         What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
         ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
@@ -174,7 +179,7 @@ def evaluate(
     steps = Steps(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
-        ready = ready.repaired(repair).pooled()
+        ready = ready.repaired(repair).pooled().over_features(action_features)
         answer = Run(
             ready=ready,
             roster=roster,

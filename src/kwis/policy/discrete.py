@@ -211,6 +211,9 @@ class TargetPolicy:
     factor
         ``(n,)`` what weights are multiplied by where several loggers are pooled; None: nothing. See
         :mod:`kwis.policy.loggers`.
+    weight
+        ``(n,)`` weights over features of the actions, which then take the place of those over actions; see
+        :mod:`kwis.policy.marginal`.
     """
 
     name: str
@@ -222,12 +225,18 @@ class TargetPolicy:
     note: str | None = None
     elsewhere: bool = False
     factor: Floats | None = None
+    weight: Floats | None = None
+
+    def noted(self, note: str) -> TargetPolicy:
+        """The same with something more to say about it."""
+        return replace(self, note=note if self.note is None else f"{self.note}; {note}")
 
     def take(self, rows: Ints) -> TargetPolicy:
         """The policy on the given rows of its log."""
         whole = None if self.distribution is None else kept(self.distribution[rows])
         factor = None if self.factor is None else kept(self.factor[rows])
-        return replace(self, logged=kept(self.logged[rows]), distribution=whole, factor=factor)
+        weight = None if self.weight is None else kept(self.weight[rows])
+        return replace(self, logged=kept(self.logged[rows]), distribution=whole, factor=factor, weight=weight)
 
 
 def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> WeightedSample:
@@ -236,7 +245,9 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
         raise InputError(
             "`log` must have propensities before it can be weighed; kwis.estimate_propensities supplies them"
         )
-    weight = importance_weights(target.logged, log.propensity, log.rows)
+    weight = target.weight
+    if weight is None:
+        weight = importance_weights(target.logged, log.propensity, log.rows)
     return WeightedSample(
         context=log.context,
         weight=weight if target.factor is None else weight * target.factor,
