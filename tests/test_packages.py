@@ -48,7 +48,8 @@ def test_an_extra_installs_what_its_error_message_names() -> None:
         for match in message.finditer(text):
             named[match["extra"]] = set(match["packages"].replace("'", "").split())
     assert named == {
-        name: {re.split(">=", requirement)[0] for requirement in extras[name]} for name in ("stream", "dask")
+        name: {re.split(">=", requirement)[0] for requirement in extras[name]}
+        for name in ("stream", "dask", "plot")
     }
 
 

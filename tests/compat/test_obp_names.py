@@ -337,7 +337,7 @@ def test_a_figure_without_matplotlib_is_refused_in_a_sentence(
     ope_ = obp.OffPolicyEvaluation(
         bandit_feedback=feedback, ope_estimators=[obp.InverseProbabilityWeighting()]
     )
-    with pytest.raises(UnsupportedError, match="a figure needs matplotlib to be installed"):
+    with pytest.raises(UnsupportedError, match="a figure needs matplotlib: pip install matplotlib"):
         ope_.visualize_off_policy_estimates(action_dist=None)  # before anything is estimated
 
 

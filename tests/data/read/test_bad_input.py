@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pytest
 
+import kwis
 from kwis.data.read.read_log import read_log
 from kwis.errors import InputError, KwisWarning
 from tests.data.read import example as ex
@@ -375,6 +376,8 @@ def test_something_that_is_no_table_is_refused() -> None:
     kinds = "a path, a data frame, an Arrow table or a dictionary of arrays"
     refused(f"`source` must be {kinds}, got builtins.int", 3)
     refused(f"`source` must be {kinds}, got builtins.list", [1, 2])
+    sample = kwis.sample_log(10)
+    refused(f"`source` must be {kinds}, got kwis.SampleLog, which has one: pass its `table`", sample)
     refused("`source` must hold one entry per row, got a single value for 'action'", {"action": 1})
 
 

@@ -37,5 +37,6 @@ def pyplot() -> Any:
         return import_module("matplotlib.pyplot")
     except ImportError:
         raise UnsupportedError(
-            "a figure needs matplotlib to be installed; estimate_intervals has the numbers without it"
+            "a figure needs matplotlib: pip install matplotlib (the extra `plot` of kwis); "
+            "estimate_intervals has the numbers without it"
         ) from None

@@ -332,6 +332,7 @@ def _pandas() -> Any:
         import pandas as pd
     except ImportError:
         raise UnsupportedError(
-            "a summary needs pandas to be installed; estimate_policy_values and estimate_intervals do without"
+            "a summary needs pandas: pip install pandas; "
+            "estimate_policy_values and estimate_intervals do without"
         ) from None
     return pd

@@ -43,6 +43,11 @@ def from_frame(source: Any, *, piece: bool = False) -> Table:
         raise InputError(
             "`source` must be a path, a data frame, an Arrow table or a dictionary of arrays, "
             f"got {type(source).__module__.partition('.')[0]}.{type(source).__name__}"
+            + (
+                ", which has one: pass its `table`"
+                if isinstance(getattr(source, "table", None), dict)
+                else ""
+            )
         ) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
