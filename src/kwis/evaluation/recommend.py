@@ -16,12 +16,13 @@ nobody can shop for the answer.
    with propensities that were estimated or misreported unnoticed, which no standard error shows. Two things
    speak against it: a larger estimated standard error, and a model that predicts held-out rewards no better
    than their mean does.
-3. Heavy weights are shrunk: with fewer than 100 effective rows (or groups), and fewer than a fifth of all, a
+3. Heavy weights are clipped: with fewer than 100 effective rows (or groups), and fewer than a fifth of all, a
    few rows decide, and a bias smaller than their noise is the better bargain. A short log alone is no reason:
-   its weights may be light, and shrinking them hides what tells policies apart. The choice is then
-   ``normalised-power-mean``, or its doubly robust form, by the same two tests as above. Both take part in
-   such evaluations only; their interval allows for as much bias as the log cannot rule out, and their verdict
-   says that they are biased.
+   its weights may be light, and clipping them hides what tells policies apart. The choice is then
+   ``doubly-robust-normalised-clipping``, where there is a reward model: what clipping takes away is left to
+   it, and nothing else is there to fill the gap, so the two tests above do not apply. Without a model it is
+   ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as much bias as
+   the log cannot rule out, and their verdict says that they are biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
@@ -53,7 +54,7 @@ from kwis.stats.influence import draw_sums
 MOST_ISOLATION = 0.3
 FEW_EFFECTIVE = 100
 SMALL_SHARE = 0.2
-HEAVY_WEIGHTS = ("normalised-power-mean", "doubly-robust-normalised-power-mean")
+HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-normalised-clipping")
 """What takes part where weights are heavy: without a reward model, and with one."""
 LAST_RESORT = (
     "normalised-state-wis",
@@ -132,7 +133,7 @@ def recommended(
     if heavy:
         plain, model = (name if name in std_errors else None for name in HEAVY_WEIGHTS)
         if plain or model:
-            return _better(std_errors, plain, model, robust)
+            return model or plain or ""
     for normalised_over in (NEIGHBOURS, ALL_ROWS) if near else (ALL_ROWS, NEIGHBOURS):
         plain = _first(std_errors, roles, Role(normalised_over, modelled=False))
         model = _first(std_errors, roles, Role(normalised_over, modelled=True))
@@ -233,7 +234,7 @@ def _reasons(
     if name in HEAVY_WEIGHTS:
         yield (
             f"fewer than {FEW_EFFECTIVE} effective rows are left, and fewer than a fifth of all, so large "
-            f"weights are shrunk, which costs less than their noise"
+            f"weights are clipped, which costs less than their noise"
         )
     elif role.normalised_over == NEIGHBOURS and flat:
         yield (

@@ -3,7 +3,8 @@
 run --set tuning|test [--logs 10] [--out FILE.jsonl] [--minutes M]: draw and evaluate, one log of every design
 after another; what is in the file is skipped. --families, --numbers, --without: fewer designs; --quick: see
 sketch_of.
-table --out FILE.jsonl: errors and coverage by family, beside those without shrinking heavy weights.
+table --out FILE.jsonl: errors and coverage by family, beside those without shrinking heavy weights; and, of
+quick runs, every estimator beside the one recommended.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from kwis.checks import verdict, weight_diagnostics
 from kwis.estimators.registry import all_estimators, by_name, further_by_name
 from kwis.estimators.shrunken import ShrunkenIS
 from kwis.evaluation.intervals import Intervals
-from kwis.evaluation.measure import measure
+from kwis.evaluation.measure import logging_policy, measure
 from kwis.evaluation.prepare import prepare
 from kwis.evaluation.recommend import (
     HEAVY_WEIGHTS,
@@ -29,6 +30,7 @@ from kwis.evaluation.recommend import (
     model_helps,
     recommended,
 )
+from kwis.evaluation.refit import refitted
 from kwis.models.reward import predict_rewards
 from kwis.policy.target import resolve_targets
 from kwis.runtime.threads import engine
@@ -79,18 +81,19 @@ def record_of(world, seed):
 
 
 def sketch_of(world, seed):
-    """All candidates with the propensities as given, without tests and repair, which take most of the
-    time; with the covariances of their errors, so that rules can be tried out on the records. The verdict is
-    that of the weights alone.
+    """All candidates, with the covariances of their errors, so that rules can be tried out on the records;
+    without segments, paths and tests that repair does not need. The verdict is that of the weights alone.
     """
     log = draw(world, seed)
     with warnings.catch_warnings(), engine():
         warnings.simplefilter("ignore")
         table = kwis.read_log(log.table, **log.roles)
         ready = prepare(table, resolve_targets(table, dict(log.targets)), propensity_model=None, rng=0)
+        ready = ready.repaired("auto").pooled()
         predictions = (predict_rewards(ready.log, 0, None, rng=0),)
         policy = ready.policy(ready.targets[0], predictions)
-        measured = measure(policy, candidates(), ready.log.reward_names)
+        measured = refitted(measure(policy, candidates(), ready.log.reward_names))
+        logging = logging_policy(ready.logging_samples(), ready.log.reward_names)[0]
     alone = {one.estimate.name: one for one in measured}
     found = {name: one.estimate for name, one in alone.items()}
     sample, explained = policy.samples[0], predictions[0].explained
@@ -101,6 +104,7 @@ def sketch_of(world, seed):
     picked, unshrunk = (recommended(errors, heavy=heavy, **how) for heavy in (shrunk, False))
     level = Intervals(method=None, level=0.95, seed=0)
     ends = {name: level.of(alone[name].contrast) for name in (picked, unshrunk)}
+    changes = {name: level.of(alone[name].minus(logging)) for name in (picked, unshrunk)}
     influence = np.stack([one.influence for one in found.values()])
     return {
         **_about(world, seed, log),
@@ -110,6 +114,9 @@ def sketch_of(world, seed):
         "high": ends[picked].high,
         "unshrunk": found[unshrunk].value,
         "unshrunk_interval": [ends[unshrunk].low, ends[unshrunk].high],
+        "gain": log.truth.targets["t0"] - log.truth.logging,
+        "change": [changes[picked].low, changes[picked].high],
+        "unshrunk_change": [changes[unshrunk].low, changes[unshrunk].high],
         "verdict": verdict(weight_diagnostics(sample)).level,
         "effective_n": effective_size(sample.weight),
         "explained": explained,
@@ -136,7 +143,7 @@ def run(wanted, variant, logs, out, minutes, quick):
         for regime in wanted:
             if (regime.few and seed >= max(logs // 5, 1)) or (regime.name, seed) in done:
                 continue
-            if quick and (regime.kind != "right" or regime.n > 2000 or regime.actions > 30):
+            if quick and (regime.n > 2000 or regime.actions > 30):
                 continue
             if time.monotonic() > end:
                 return
@@ -155,6 +162,52 @@ def table(records):
     told = [one for one in records if "refused" not in one]
     rows = [_row(name, [one for one in told if one["family"] == name]) for name in families_in(told)]
     return markdown(head, [*rows, _row("all", told)])
+
+
+def single(records):
+    """Every single estimator against the estimate recommended, by family: errors over that of the best of
+    them in hindsight.
+    """
+    told = [one for one in records if "refused" not in one]
+    families = families_in(told)
+    names = [name for name in told[0]["estimates"] if all(name in one["estimates"] for one in told)]
+    errors = {
+        name: [_error(told, family, lambda one, name=name: one["estimates"][name]) for family in families]
+        for name in names
+    }
+    best = np.min(list(errors.values()), axis=0)
+    shown = {
+        "recommended": [_error(told, family, lambda one: one["value"]) for family in families],
+        "without shrinking": [_error(told, family, lambda one: one["unshrunk"]) for family in families],
+        **dict(sorted(errors.items(), key=lambda item: float(np.mean(item[1] / best)))),
+    }
+    rows = [
+        [name, *(f"{ratio:.2f}" for ratio in (*(found / best), np.mean(found / best)))]
+        for name, found in shown.items()
+    ]
+    return markdown(["Estimate", *families, "Mean"], rows)
+
+
+def _error(records, family, value):
+    squares = [
+        ((value(one) - one["truth"]) / one["scale"]) ** 2 for one in records if one["family"] == family
+    ]
+    return float(np.sqrt(np.mean(squares)))
+
+
+def changes(records):
+    """Differences to the logging policy: how often their intervals hold, and how often they tell policies
+    apart, rightly and wrongly; with shrunken weights and without.
+    """
+    rows = []
+    for key in ("change", "unshrunk_change"):
+        ends = [(*one[key], one["gain"]) for one in records if "refused" not in one]
+        right = sum((low > 0 and gain > 0) or (high < 0 and gain < 0) for low, high, gain in ends)
+        wrong = sum(low > 0 or high < 0 for low, high, _ in ends) - right
+        held = 100 * np.mean([low <= gain <= high for low, high, gain in ends])
+        name = "recommended" if key == "change" else "without shrinking"
+        rows.append([name, str(len(ends)), f"{held:.0f}", str(right), str(wrong)])
+    return markdown(["Estimate", "Logs", "Difference", "Told apart", "Wrongly"], rows)
 
 
 def families_in(records):
@@ -187,7 +240,10 @@ def main(arguments=None):
     parser.add_argument("--without", nargs="+", default=(), metavar="NUMBER", help="designs to leave out")
     given = parser.parse_args(arguments)
     if given.command == "table":
-        print(table(read(given.out)))
+        records = read(given.out)
+        print(table(records))
+        if any("gram" in one for one in records):
+            print(single(records), changes(records), sep="\n\n")
         return
     wanted = [
         regime
