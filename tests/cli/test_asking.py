@@ -172,6 +172,61 @@ def test_wrong_names_are_found_before_anything_heavy_is_imported(
     assert ended.stdout == "[]\n"
 
 
+@pytest.mark.parametrize("command", ["check", "compare", "plan", "sensitivity"])
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--action", "acton"),
+            "`action` must name a column of the log, got 'acton'; did you mean 'action'?",
+        ),
+        (("--target", "p_nwe"), "`target` must name a column of the log, got 'p_nwe'; did you mean"),
+    ],
+)
+def test_every_command_finds_wrong_names_before_anything_heavy_is_imported(
+    command: str, options: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    path = write_csv(tmp_path / "log.csv", columns())
+    watch = (
+        "import sys; from kwis.cli.main import main; code = main(sys.argv[1:]);"
+        "print([name for name in ('scipy', 'sklearn', 'numba') if name in sys.modules])"
+    )
+    target = () if "--target" in options else ("--target", "p_new")
+    asked = [command, str(path), "--context", "age,country", *target, *options]
+    ended = subprocess.run([sys.executable, "-c", watch, *asked], capture_output=True, text=True, check=True)
+    assert ended.stderr.splitlines()[-1].startswith(f"error: {sentence}"), ended.stderr
+    assert ended.stdout == "[]\n"
+
+
+def test_a_policy_to_log_by_is_looked_for_before_the_evaluation(run: Run, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", columns())
+    ended = run("plan", path, "--context", "age,country", "-t", "p_new", "--logging", "p_nwe")
+    assert ended.code == 2
+    assert ended.err.startswith("error: `logging` must name a column of the log, got 'p_nwe'; did you mean")
+
+
+def test_shares_in_percent_are_told_as_numbers(run: Run, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", columns())
+    ended = run("evaluate", path, *QUICK, "-t", "p_new", "--propensity", "50%")
+    assert ended.err == "error: `propensity` must name a column of the log, got '50%'; did you mean '0.5'?\n"
+
+
+def test_the_action_is_no_column_of_a_policy_or_an_outcome() -> None:
+    n = 40
+    log = {
+        "segment": ["a", "b", "c", "d"] * 10,
+        "new_channel": ["x", "y"] * 20,
+        "converted": [0, 1] * 20,
+        "pscore": [0.5, 0.6] * 20,
+        "channel": ["x", "y", "z", "x"] * 10,
+        "spend": range(n),
+    }
+    with pytest.raises(
+        kwis.InputError, match=r"^which column is the action\? likely: channel \(3 values\), "
+    ):
+        kwis.evaluate(log, "new_channel", reward="spend")
+
+
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [

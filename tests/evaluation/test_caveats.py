@@ -273,3 +273,28 @@ def test_segments_print_as_a_table():
     row = next(row for row in evaluation.segments[0].segments[1].rows if row.target == "q")
     line = next(line for line in str(evaluation.segments[0]).splitlines()[5:] if " q " in line)
     assert f"{row.estimate.value:.2f}" in line
+
+
+@pytest.mark.parametrize(
+    ("seen", "level", "plain", "normalised"),
+    [(60, "do not trust", 0.75, 1), (19, "with care", 0.95, 1)],
+)
+def test_states_without_the_actions_of_a_target_are_named(seen, level, plain, normalised):
+    """In some states the target's action was never taken: they count as 0."""
+    n = 400
+    x = np.arange(n) // 4
+    action = np.where(np.arange(n) % 2 == 0, "a", "b")
+    never = x >= 100 - 25 if seen == 60 else x >= 100 - 5
+    action[never] = "b"
+    log = {"x": x, "action": action, "reward": 1 + 0.01 * np.arange(n) / n, "p": np.full(n, 0.5)}
+    read = kwis.read_log(log, reward="reward", propensity="p", context=["x"])
+    found = kwis.evaluate(
+        read, kwis.always("a"), estimators=["state-wis", "normalised-state-wis"], repair="never"
+    )
+    one, other = (row for row in found.rows if row.target != "logging policy")
+    assert one.estimate.value == pytest.approx(plain, abs=0.01)
+    assert other.estimate.value == pytest.approx(normalised, abs=0.01)
+    assert one.verdict.level == level
+    share = f"{1 - plain:.0%}"
+    assert f"state-wis counts as 0 {share} of the rows: no row with the same" in reasons(one.verdict)
+    assert f"normalised-state-wis leaves out {share} of the rows" in reasons(other.verdict)

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kwis
+from kwis.cli.terminal import as_options
 from kwis.estimators.wis import WIS
 from kwis.evaluation.compare import compared
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Policy, logging_policy, measure
 from kwis.evaluation.relative import Pair, fieller, relative
+from kwis.result.presentation import Presentation
+from kwis.result.words import relative_words
+from kwis.results import Interval
 from tests.reference.relative import relative_interval
 
 
@@ -83,6 +89,53 @@ def test_less_is_better_turns_what_is_said():
     factors = [one.factor for one in more.sensitivity]
     assert [one.factor for one in less.sensitivity] == pytest.approx(factors, rel=0.01)
     assert "worse than the logging policy" in repr(less)
+
+
+def test_a_policy_that_does_what_was_done_is_the_same():
+    n = 60
+    log = {
+        "x": range(n),
+        "action": ["A", "B"] * (n // 2),
+        "reward": [0, 1, 1] * (n // 3),
+        "propensity": [0.5] * n,
+    }
+    found = kwis.evaluate(log, kwis.uniform(), estimators="wis", context="x", repair="never")
+    assert "), the same as the logging policy on these decisions" in " ".join(str(found).split())
+    assert "-0.0" not in str(found)
+
+
+def test_neither_end_that_leaves_0_out_looks_like_0():
+    interval = Interval(value=0.08, low=0.0042, high=0.17, level=0.95, method="by hand")
+    assert relative_words(interval) == "+8.0% (95% +0.4% to +17.0%)"
+    assert relative_words(replace(interval, low=-0.002)) == "+8% (95% -0% to +17%)"
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("days", True), ("cost_total", True), ("readmitted", True), ("click", False), ("holidays", False)],
+)
+def test_a_reward_named_like_a_cost_is_asked_about(name, asked):
+    how = Presentation.of([name], None, 1, None, None)
+    question = f"more {name} is taken to be better; if less is, say lower_is_better=['{name}']"
+    assert list(how.questions([name])) == [question] * asked
+    assert how.direction(name) == "more is taken to be better" * asked
+    less = Presentation.of([name], None, 1, None, True)
+    assert (list(less.questions([name])), less.direction(name)) == ([], "less is better")
+
+
+def test_the_answer_says_which_way_a_cost_was_taken():
+    n = 60
+    log = {
+        "x": range(n),
+        "action": ["A", "B"] * (n // 2),
+        "cost": [0, 1, 1] * (n // 3),
+        "propensity": [0.5] * n,
+    }
+    asked = {"reward": "cost", "estimators": "wis", "context": "x", "repair": "never"}
+    found = kwis.evaluate(log, kwis.always("A"), **asked)
+    assert "), more is taken to be better" in str(found)
+    assert found.notes[-1] == "more cost is taken to be better; if less is, say lower_is_better=['cost']"
+    assert as_options(found.notes[-1]).endswith("if less is, say --lower-is-better cost")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.evaluation.robustness import _words
 from kwis.evaluation.scope import source_doubt
 from kwis.evaluation.sensitivity import Box
 from kwis.report.summary import page_of
@@ -115,6 +116,18 @@ def test_the_answer_says_how_wrong_the_odds_would_have_to_be():
     )
     assert any("unless the odds" in line for line in page_of(found).support)
     assert json.loads(found.to_json())["sensitivity"][0]["factor"] == pytest.approx(one.factor)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1.5, "by a factor of 1.5 or more"),
+        (1.0042, "by a factor of 1.004 or more"),
+        (1.0, "would not survive any"),
+    ],
+)
+def test_a_factor_is_never_said_to_be_1(factor, said):
+    assert said in _words(1, factor)
 
 
 def test_the_claim_falls_at_the_factor_said():

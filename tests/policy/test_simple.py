@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kwis
@@ -60,6 +61,29 @@ def test_always_takes_one_action() -> None:
     np.testing.assert_array_equal(policy.logged, LOG["action"] == "B")
     with pytest.raises(InputError, match=r"^`target` must know only actions of the log, got 'D'"):
         whole(kwis.always("D"))
+    with pytest.raises(InputError, match=r"got 'b', which no row took; did you mean 'B'\?"):
+        whole(kwis.always("b"))
+    with pytest.raises(InputError, match=r"the log has 'A', 'B', 'C'; if it exists"):
+        whole({"control": 1.0})
+
+
+def test_a_file_without_a_column_named_says_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("key,policy\n1,A\n")
+    with pytest.raises(InputError, match=r"must name a column of '.*new.csv', got none; it has key, policy$"):
+        whole(kwis.joined(path, key="key"))
+
+
+def test_scores_of_the_actions_at_hand_ask_for_candidates() -> None:
+    frame = {
+        "x": [1, 2] * 30,
+        "action": ["A", "B", "C"] * 20,
+        "reward": [0, 1] * 30,
+        "propensity": [0.4] * 60,
+    }
+    log = kwis.read_log(pd.DataFrame({**frame, "new": [[0.5, 0.5]] * 60}), context="x")
+    with pytest.raises(InputError, match=r"got 2 for 3 actions; if these .* name those with candidates="):
+        resolve_target(log, "new")
 
 
 def test_uniform_gives_every_action_the_same() -> None:
@@ -222,7 +246,7 @@ def test_predictions_of_many_actions_sum_to_one_but_for_six_digits(tmp_path: Pat
     [
         ("999999999:1", r"must have at most 10,000 actions, got number 999999999 at line 1$"),
         ("1e300", r"must have at most 10,000 actions, got number 1e\+300 at line 1$"),
-        ("9" * 5000 + ":1", r"must name a column of the other table"),
+        ("9" * 5000 + ":1", r"must name a column of '.*p.txt', got none$"),
         ("0:1," * 300_000 + "1:0", r"must have lines of at most 1,000,000 bytes, and line 1 is longer$"),
     ],
     ids=["position", "action", "digits", "line"],

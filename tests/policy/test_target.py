@@ -148,8 +148,8 @@ def test_a_classifier_trained_on_arrays_sees_the_context_as_numbers() -> None:
         LogisticRegression().fit(inputs, table["action"] % 2),
     )
     refused(
-        "`target` must know only actions of the log, got 3, which no row took; if it exists, say so with "
-        "read_log(actions=[...])",
+        "`target` must know only actions of the log, got 3, which no row took; the log has 0, 1, 2; if it "
+        "exists, say so with read_log(actions=[...])",
         log,
         LogisticRegression().fit(inputs, np.arange(80) % 4),
     )

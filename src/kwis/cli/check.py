@@ -50,18 +50,20 @@ def check(
 
 def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, PropensityReport]:
     with progress(f"reading {named.source}") as told:
-        from kwis.checks import combine, propensity_report
+        log = named.read(rewards=False)
         from kwis.errors import InputError
-        from kwis.evaluation.scope import source_doubt
         from kwis.policy.target import resolve_targets
 
-        log = named.read(rewards=False)
         if log.propensity is None:
             raise InputError(
                 "`propensity` must name a column to be checked, as the log has none called propensity or "
                 "pscore"
             )
         policies = resolve_targets(log, targets_of(targets, log.table)) if targets else ()
+        # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
+        from kwis.checks import combine, propensity_report
+        from kwis.evaluation.scope import source_doubt
+
         told(0, 1, "testing the propensities")
         log = log.without_context(column for policy in policies for column in policy.columns)
         report = propensity_report(log, policies)

@@ -110,7 +110,8 @@ class Output:
         from kwis.result.presentation import shown
 
         out = console()
-        show.show_log(out, log, source)
+        unused = set(log.context_columns) - set(answer.settings.context)  # columns that are policies
+        show.show_log(out, log.without_context(unused), source)
         show.show_answer(out, answer)
         if self.table:
             show.show_estimates(out, answer, every=self.every)

@@ -56,14 +56,15 @@ def plan(
     """Say how many decisions it takes to tell a target from the logging policy."""
     with clear_errors(), time_limit(limit):
         with progress(f"reading {named.source}") as told:
+            read = named.read()
+            policy = targets_of([target], read.table)
             from kwis.evaluation.plan import plan as planned
 
-            read = named.read()
             options: dict[str, Any] = {"repair": repair.value, "level": level, "rng": seed, "progress": told}
             other = None if logging is None else targets_of([logging], read.table)
             found = planned(
                 read,
-                targets_of([target], read.table),
+                policy,
                 difference=difference,
                 power=power,
                 logging=other[0] if isinstance(other, list) else other,

@@ -50,11 +50,11 @@ def sensitivity(
     with clear_errors(), time_limit(limit):
         factors = _factors(gamma)
         with progress(f"reading {named.source}"):
-            from kwis.evaluation.sensitivity import sensitivity as analysed
-
             read = named.read()
             targets = targets_of(target, read.table)
             lower = lowered(minimise, lower_is_better, read.table)
+            from kwis.evaluation.sensitivity import sensitivity as analysed
+
             found = analysed(read, targets, repair=repair.value, rng=seed, lower_is_better=lower, **factors)
         print_answer(_json(found) if json else repr(found))
 

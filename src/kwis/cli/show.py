@@ -215,7 +215,7 @@ def show_propensity(console: Console, report: PropensityReport) -> None:
     )
     said = " ".join(report.verdict.reasons)
     _points(console, [test.words for test in report.failures if test.words not in said])
-    findings = [finding.sentence for finding in report.check.findings]
+    findings = [finding.sentence for finding in report.check.findings if finding.sentence not in said]
     curve = report.check.reliability
     if curve is not None:
         error, chance = curve.expected_calibration_error, curve.expected_by_chance

@@ -168,6 +168,7 @@ def as_options(sentence: str) -> str:
     sentence = re.sub(r"pass (action|reward)='\.\.\.'", r"pass --\1", sentence)
     sentence = re.sub(r"pass propensity='([^']*)'", r"pass --propensity \1", sentence)
     sentence = re.sub(r"\b(group|propensity_source)='([^']*)'", _as_single, sentence)
+    sentence = re.sub(r"\blower_is_better=\['([^']*)'\]", r"--lower-is-better \1", sentence)
     sentence = re.sub(r"\bwith group=(?!\S)", "with --group", sentence)
     sentence = re.sub(rf"\bmissing=\[{_TEXT}\] (if it stands for a gap), or ", _as_gap, sentence)
     sentence = re.sub(rf"\b(missing|categorical)=\[{_TEXT}\]", _as_option, sentence)
@@ -204,6 +205,7 @@ def _as_shares(found: re.Match[str]) -> str:
 
 
 _IN_A_SHELL = {
+    "candidates=...": "--candidates",
     "context=[...]": "--context",
     "drop_missing=True": "--drop-missing",
     "skip_bad_lines=True": "--skip-bad-lines",

@@ -7,6 +7,7 @@ as given, not rescaled.
 
 from __future__ import annotations
 
+import difflib
 import numbers
 import re
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ from kwis.typing import Floats, Ints
 ColumnsByAction = str | Sequence[str] | Mapping[Label, str]
 
 TOLERANCE = 1e-4
+_SHOWN = 6
+"""Actions listed in an error."""
 
 
 def numbers_in(column: Column, name: str, role: str) -> Floats:
@@ -116,6 +119,7 @@ def columns_by_action(
     """One column name per action, in the order of ``actions``, from a mapping, a prefix, or a list: of names
     that end in the actions in any order, or else in that order.
     """
+    listed = isinstance(columns, str) and columns in table.blocks
     if isinstance(columns, str):
         found = table.blocks.get(columns) or family(table, columns, actions)
         if found is None:
@@ -132,10 +136,12 @@ def columns_by_action(
     if isinstance(columns, Mapping):
         return _from_mapping(columns, actions, role)
     if len(columns) != len(actions):
-        order = ", ".join(repr(action) for action in actions[:6]) + (", ..." if len(actions) > 6 else "")
+        hint = (
+            "; if these are of the actions at hand in a row, name those with candidates=..." if listed else ""
+        )
         raise InputError(
-            f"`{role}` must have one column per action ({order}), got {len(columns)} for {len(actions)} "
-            f"actions"
+            f"`{role}` must have one column per action ({_some(actions)}), got {len(columns)} for "
+            f"{len(actions)} actions{hint}"
         )
     return _named_after(columns, actions) or tuple(columns)
 
@@ -162,7 +168,7 @@ def _from_mapping(columns: Mapping[Label, str], actions: Sequence[Label], role: 
     known = {str(action) for action in actions}
     for key in columns:
         if str(key) not in known:
-            raise InputError(unknown_action(role, key))
+            raise InputError(unknown_action(role, key, actions))
     return tuple(columns[action] if action in columns else spelled[str(action)] for action in actions)
 
 
@@ -179,7 +185,7 @@ def constant_distribution(given: Mapping[Any, Any], actions: Sequence[Label], n:
     shares = np.zeros(len(actions))
     for action, share in given.items():
         if str(action) not in by_spelling:
-            raise InputError(unknown_action(role, action))
+            raise InputError(unknown_action(role, action, actions))
         if not 0 <= share <= 1:
             raise InputError(f"`{role}` must be in [0, 1], got {share:g} for {action!r}")
         shares[by_spelling[str(action)]] = share
@@ -188,11 +194,18 @@ def constant_distribution(given: Mapping[Any, Any], actions: Sequence[Label], n:
     return np.tile(shares, (n, 1))
 
 
-def unknown_action(role: str, action: object) -> str:
+def unknown_action(role: str, action: object, actions: Sequence[Label]) -> str:
+    spelled = {str(one).casefold(): one for one in actions}
+    close = difflib.get_close_matches(str(action).casefold(), spelled, n=1, cutoff=0.5)
+    hint = f"did you mean {spelled[close[0]]!r}? If it" if close else f"the log has {_some(actions)}; if it"
     return (
-        f"`{role}` must know only actions of the log, got {action!r}, which no row took; if it exists, say "
+        f"`{role}` must know only actions of the log, got {action!r}, which no row took; {hint} exists, say "
         f"so with read_log(actions=[...])"
     )
+
+
+def _some(actions: Sequence[Label]) -> str:
+    return ", ".join(repr(action) for action in actions[:_SHOWN]) + (", ..." if len(actions) > _SHOWN else "")
 
 
 def distribution_in(table: Table, names: Sequence[str], role: str) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,6 +26,14 @@ _NAMES = {
         "policy",
         "choice",
         "item",
+        "drug",
+        "therapy",
+        "channel",
+        "campaign",
+        "page",
+        "message",
+        "decision",
+        "chosen",
     ),
     "reward": (
         "reward",
@@ -39,6 +48,8 @@ _NAMES = {
         "visit",
     ),
 }
+_TARGETS = ("new", "target", "best", "predicted", "recommended", "p", "prob", "propensity", "pscore")
+"""First words of columns that hold what another policy would do, or how probable something is."""
 _NAMED = ("action", "reward")
 """Roles that have a usual name, so that nobody need have named the column."""
 
@@ -60,6 +71,9 @@ def absence(columns: Mapping[str, Column], name: str, role: str, others: tuple[s
             f"{{'new': {{action: column, ...}}}}, or new=distribution:action=column,... in a command"
         )
     close = difflib.get_close_matches(name, fitting, n=1, cutoff=0.5)
+    share = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%", name)
+    if role == "propensity" and share:
+        close = [f"{float(share[1]) / 100:g}"]
     listed = [*columns, *others]
     hint = f"did you mean {close[0]!r}?" if close else f"the columns are {_few(listed)}"
     return f"`{role}` must name a column of the log, got {name!r}; {hint}"
@@ -101,6 +115,7 @@ def _likeness(name: str, column: Column, role: str) -> float:
     )
     if role == "action":
         text = column.kind in ("text", "boolean")
+        by_name -= words[0] in _TARGETS or any(word in words for word in _NAMES["reward"])
         return by_name + 0.5 * text + 1 / math.log2(2 * _distinct(column))
     policy = name.lower().startswith(("p_", "pi_", "prob")) or name.lower() in ("id", "age")
     return by_name - 2.0 * policy + (0.5 if _distinct(column) == 2 else 0.0)

@@ -20,6 +20,9 @@ from kwis.typing import Floats, Ints
 _HASHED_ROWS = 200_000
 OWN_CONTEXT = 0.5
 """Share of the rows with a context of their own beyond which State-WIS says little."""
+EMPTY, MOSTLY_EMPTY = 0.02, 0.1
+"""Shares of the rows in states without any weight, to be named and too many: the plain form takes them for
+rewards of 0. The former is that of Kernel-WIS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,22 @@ class StateWIS:
         return replace(self, normalised=False)
 
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
-        """It says little where most contexts occur once."""
+        """It says little where most contexts occur once, or without the actions of the target."""
         if circumstances.lone > OWN_CONTEXT:
             told = (
                 f"{circumstances.estimate.name} says little where {circumstances.lone:.0%} of the rows have "
                 f"a context of their own"
             )
             yield Verdict(level="do not trust", reasons=(f"{told}: their weights cancel",))
+        empty = 1 - circumstances.estimate.mean_weight
+        if empty >= EMPTY:
+            what = "leaves out" if self.normalised else "counts as 0"
+            reason = (
+                f"{self.name} {what} {empty:.0%} of the rows: no row with the same context has an action of "
+                f"the target"
+            )
+            too_many = empty >= MOSTLY_EMPTY and not self.normalised
+            yield Verdict(level="do not trust" if too_many else "with care", reasons=(reason,))
 
     def estimate(self, sample: WeightedSample) -> Estimate:
         """Value of the policy."""

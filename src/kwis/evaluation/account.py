@@ -59,6 +59,7 @@ def notes_of(
         *_precision(measured),
         *family_note(intervals.level, [target.name for target in ready.targets], ready.log.reward_names),
         *intervals.notes,
+        *intervals.presentation.questions(ready.log.reward_names),
     )
 
 

@@ -10,6 +10,10 @@ estimator                                verdict                  when
 ``state-wis``, ``normalised-state-wis``  do not trust             over half of the rows have a context of
                                                                   their own: their weights cancel, whatever
                                                                   the target
+``state-wis``                            with care, do not trust  2 %, 10 % of the rows have contexts in which
+                                                                  the target's actions do not occur: their
+                                                                  rewards count as 0
+``normalised-state-wis``                 with care                so have 2 %: it leaves them out
 ``kernel-wis``                           with care                its weights average 2 % or more away from
                                                                   1, by which it is off even if every reward
                                                                   is the same

@@ -23,7 +23,6 @@ from kwis.data.read.arguments import LogArguments
 from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log, ScannedLog
 from kwis.errors import InputError, UnsupportedError
-from kwis.evaluation.prepare import prepare
 from kwis.evaluation.run import evaluate
 from kwis.policy.target import Target, Targets, resolve_targets
 from kwis.result.needed import POWER, detectable, round_up, times_needed
@@ -143,6 +142,11 @@ def plan(
         if reward is not None and not isinstance(log, ScannedLog):
             said["reward"] = reward
         log = opened(log, cast("LogArguments", said), options.get("client"), options.get("progress"))
+    if logging is not None:
+        try:
+            resolve_targets(log, logging)  # a wrong name is found before the evaluation
+        except InputError as trouble:
+            raise InputError(str(trouble).replace("`target`", "`logging`")) from None
     found = evaluate(log, target, **options)
     if len(found.targets) > 1:
         raise InputError(f"`target` must be one policy, got {len(found.targets)}")
@@ -176,6 +180,8 @@ def _another_log(
     single: Any = target[0] if isinstance(target, list | tuple) else target
     if isinstance(single, dict) and len(single) == 1:
         single = next(iter(single.values()))
+    from kwis.evaluation.prepare import prepare
+
     known = {name: options[name] for name in ("propensity_model", "rng") if name in options}
     with engine():
         ready = prepare(log, resolve_targets(log, [single, logging]), **known).repaired(

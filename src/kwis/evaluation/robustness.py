@@ -84,4 +84,7 @@ def _words(sign: int, factor: float) -> str:
         return f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
     if np.isinf(factor):
         return "holds whatever the error in the odds of the propensities"
-    return f"holds unless the odds of the propensities are wrong by a factor of {factor:.3g} or more"
+    said = next((text for text in (f"{factor:.{digits}g}" for digits in (3, 4, 5)) if text != "1"), None)
+    if said is None:
+        return "would not survive any error in the odds of the propensities"
+    return f"holds unless the odds of the propensities are wrong by a factor of {said} or more"

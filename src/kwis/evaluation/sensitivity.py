@@ -23,7 +23,6 @@ from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, 
 from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log
 from kwis.errors import InputError
-from kwis.evaluation.prepare import prepare
 from kwis.policy.target import Targets, resolve_targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.result.presentation import rewards_to_lower
@@ -92,10 +91,12 @@ def sensitivity(
     else:
         refuse_said(said)
     lower = rewards_to_lower(lower_is_better, log.reward_names)
+    targets = resolve_targets(log, target)
+    # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
+    from kwis.evaluation.prepare import prepare
+
     with engine():
-        ready = prepare(
-            log, resolve_targets(log, target), propensity_model=propensity_model, rng=rng
-        ).repaired(repair)
+        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng).repaired(repair)
     assert ready.log.propensity is not None
     mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
     found = []

@@ -56,7 +56,7 @@ def _places(classes: list[Label], log: LoggedBandit) -> list[int]:
     for label in classes:
         code = index.get(label, spelled.get(str(label)))
         if code is None:
-            raise InputError(unknown_action("target", label))
+            raise InputError(unknown_action("target", label, log.action_names))
         places.append(code)
     for code in np.unique(log.action):
         if code not in places:

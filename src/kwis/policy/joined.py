@@ -18,6 +18,8 @@ from kwis.data.table import Table
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints, LogSource
 
+_SHOWN = 8
+
 if TYPE_CHECKING:
     from kwis.policy.target import Target
 
@@ -74,13 +76,24 @@ def matched(policy: Joined, log: LoggedBandit) -> Table | Floats:
     if path is not None and format_of(path) is None and os.path.isfile(path) and are_predictions(path):
         return _predicted(path, policy, log)
     if policy.target is None:
-        raise InputError("`target` must name a column of the other table, got none")
+        raise InputError(
+            f"`target` must name a column of {_called(policy.source)}, got none{_columns_of(policy)}"
+        )
     key = policy.key or log.key
     if key is None:
         raise InputError("`key` must name the column by which a policy in another file is joined")
     table = read_source(policy.source).table
     rows = _places(log.table.column(key, "key"), table.column(key, "key"), key, _called(policy.source))
     return table.take(rows)
+
+
+def _columns_of(policy: Joined) -> str:
+    """Which columns could have been named, where the other table can be read."""
+    try:
+        names = list(read_source(policy.source).table.columns)
+    except InputError:
+        return ""
+    return f"; it has {', '.join(names[:_SHOWN])}" + (", ..." if len(names) > _SHOWN else "")
 
 
 def _called(source: LogSource) -> str:

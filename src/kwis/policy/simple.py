@@ -224,7 +224,7 @@ def _known(action: Label, log: LoggedBandit) -> Label:
         return log.action_names[log.action_names.index(action)]
     spelled = {str(label): label for label in log.action_names}
     if str(action) not in spelled:
-        raise InputError(unknown_action("target", action))
+        raise InputError(unknown_action("target", action, log.action_names))
     return spelled[str(action)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
     from kwis.result.records import Change, Recommendation, Row
     from kwis.result.segmented import Segment
     from kwis.results import Interval
+
+_COSTS = re.compile(
+    r"(^|_)(costs?|expenses?|latency|delays?|duration|days|hours|minutes|seconds|wait(s|ing)?|errors?|failures?"
+    r"|fail(s|ed)?|loss(es)?|churn(ed)?|complaints?|complained|refund(s|ed)?|readmi\w+|mortality|deaths?|died"
+    r"|relapsed?|unsubscribed?|incidents?|defects?)($|_)",
+    re.IGNORECASE,
+)
+"""Names of rewards of which less is better, as a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +62,18 @@ class Presentation:
     def unit(self, reward: str) -> str:
         """The unit with the blank before it; empty where there is none."""
         return f" {self.units[reward]}" if reward in self.units else ""
+
+    def direction(self, reward: str) -> str:
+        """Which way is better, where that does not go without saying."""
+        if reward in self.lower_is_better:
+            return "less is better"
+        return "more is taken to be better" if _COSTS.search(reward) else ""
+
+    def questions(self, rewards: Iterable[str]) -> Iterable[str]:
+        """What to ask of rewards that are named like costs, where nobody said that less is better."""
+        for reward in rewards:
+            if reward not in self.lower_is_better and _COSTS.search(reward):
+                yield f"more {reward} is taken to be better; if less is, say lower_is_better=['{reward}']"
 
     @property
     def per_words(self) -> str:

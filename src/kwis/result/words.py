@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kwis.result.evaluation import Evaluation
 
 _WIDTH = 110
+_ROUNDING = 1e-15
+"""Differences below it are the rounding of none."""
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -40,7 +42,7 @@ def span(interval: Interval, digits: int) -> str:
 
 def signed(value: float, digits: int) -> str:
     """A difference, its sign always shown."""
-    return f"{value:+,.{digits}f}"
+    return f"{0.0 if abs(value) < _ROUNDING else value:+,.{digits}f}"
 
 
 def gain(change: Change) -> str:
@@ -49,6 +51,8 @@ def gain(change: Change) -> str:
     digits = decimals([ends.width])
     level = f"{ends.level:.0%} {change.together}".strip()
     size = f"{signed(ends.value, digits)}, {level} {signed(ends.low, digits)} to {signed(ends.high, digits)}"
+    if change.side == 0 and change.std_error == 0:
+        return f"the same as the {change.baseline} on these decisions"
     side = {1: "better than", -1: "worse than", 0: "not told apart from"}[change.side]
     return f"{side} the {change.baseline} ({size})"
 
@@ -110,7 +114,7 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
     )
     level, how = f"{base.interval.level:.0%}", evaluation.settings.presentation
     value = f"{number(base.estimate.value, digits)}{how.unit(reward)} {how.per_words}"
-    less = ", less is better" if reward in how.lower_is_better else ""
+    less = f", {how.direction(reward)}" if how.direction(reward) else ""
     ends = f"{level} {span(base.interval, digits)}"
     yield f"{how.label(reward)}: {value} under the {LOGGING_POLICY} ({ends}){less}"
     for found in evaluation.recommendations:
@@ -150,6 +154,9 @@ def size_words(evaluation: Evaluation, change: Change) -> Iterable[str]:
 def relative_words(interval: Interval) -> str:
     """``+15% (95% +12% to +18%)``."""
     digits = max(decimals([100 * interval.width]) - 1, 0)
+    if interval.low * interval.high > 0:  # neither end is to look like none
+        nearest = 100 * min(abs(interval.low), abs(interval.high))
+        digits = next((more for more in range(digits, 4) if round(nearest, more) > 0), digits)
     value, low, high = (
         f"{signed(100 * end, digits)}%" for end in (interval.value, interval.low, interval.high)
     )

@@ -235,7 +235,7 @@ def test_a_behaviour_must_know_every_action_and_no_other(table: dict[str, Any]) 
         propensity=["p_1", "p_2"],
     )
     unknown = {1: "p_1", 2: "p_2", 3: "p_3", 4: "p_1"}
-    remedy = "if it exists, say so with read_log(actions=[...])"
+    remedy = "the log has 1, 2, 3; if it exists, say so with read_log(actions=[...])"
     refused(
         f"`propensity` must know only actions of the log, got 4, which no row took; {remedy}",
         table,
