@@ -65,4 +65,5 @@ html_theme_options = {
 }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"start": []}  # a page without pages below it has nothing to show there
 html_show_sourcelink = False
