@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from kwis_paper.agreement import checks
-from kwis_paper.coverage_fit import HALF, fits, scoring_fit
+from kwis_paper.coverage_fit import HALF, fits, scoring_fit, shown
+from kwis_paper.figures.performance import coverage_figures
 from kwis_paper.paper_intervals import ESTIMATORS
 from kwis_paper.results import Covered, Results, Spanned
 from kwis_paper.simulate import Design
 from kwis_paper.summaries import coverage_rows, published_coverage
+from kwis_paper.tables.coverage import coverage_tables
 from kwis_paper.tables.coverage_fit import coverage_fit_table
 from paper.tests.made_up import half_as_bad, results_of
 
@@ -64,6 +66,29 @@ def test_a_reading_without_all_rows_is_shown_and_not_scored_at() -> None:
     assert used.results.design.test_share == 0.25
     bold = [line for line in coverage_fit_table(both).lines if line.entries[0].bold]
     assert [line.entries[2].words for line in bold] == ["0.25"]
+
+
+def test_tables_figures_and_claims_show_the_reading_that_coverage_is_scored_at() -> None:
+    results = _with_intervals((1, 3, 5, 9))
+    level = f"{shown(results).level:.0%}"
+    assert level != "95%"
+    influence, own = coverage_tables(results, "oracle", "published")
+    assert "difference is that of our 95% intervals. Bold" in influence.caption
+    assert (
+        f"difference is that of our {level} intervals, which fits the published coverage best" in own.caption
+    )
+    names = [f"{group} {column}".strip() for group, column in zip(own.groups, own.columns, strict=True)]
+    paper, ours, gap = (names.index(f"WIS {word}") for word in ("paper", level, "diff."))
+    compared = [line.entries for line in own.lines if line.entries[gap].value is not None]
+    assert compared
+    for entries in compared:
+        said, mine = entries[paper].value, entries[ours].value
+        assert said is not None
+        assert mine is not None
+        assert entries[gap].value == pytest.approx(round(mine, 3) - said)
+    assert f"(percentile at {level}, a test share of 0.25)" in coverage_figures(results)[0].caption
+    bare = replace(results, intervals={})
+    assert shown(bare).words == "influence-function intervals at 95%"
 
 
 def test_without_such_intervals_nothing_is_scored() -> None:

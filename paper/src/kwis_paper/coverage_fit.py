@@ -89,6 +89,30 @@ def scoring_fit(results: Results) -> Fit | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shown:
+    """The intervals that stand for ours where one kind is shown: the paper's own, at what fits its coverage
+    best, where they were run.
+    """
+
+    results: Results
+    kind: IntervalKind
+    level: float
+    words: str
+
+
+def shown(results: Results) -> Shown:
+    """What coverage is shown at."""
+    fit = scoring_fit(results)
+    if fit is not None:
+        words = f"the paper's own intervals at what fits its coverage best ({fit.words})"
+        return Shown(results=fit.results, kind=fit.method, level=fit.level, words=words)
+    kind: IntervalKind = "bootstrap" if results.replicates else "influence"
+    names = {"bootstrap": "percentile bootstrap", "influence": "influence-function"}
+    words = f"{names[kind]} intervals at {LEVELS[-1]:.0%}"
+    return Shown(results=results, kind=kind, level=LEVELS[-1], words=words)
+
+
 def _readings(results: Results) -> Iterator[Fit]:
     half = results.others.get(HALF)
     parts = (results, *([half] if half is not None else []))

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kwis.report.charts.axes import Scale, linear, logarithmic
+from kwis_paper.coverage_fit import Shown, shown
 from kwis_paper.figures.record import Figure
 from kwis_paper.figures.scatter import Mark, Scatter, Series
-from kwis_paper.results import TRUTHS, IntervalKind, Results
+from kwis_paper.results import TRUTHS, Results
 from kwis_paper.scenarios import Scenario, actions_of, by_dataset, coverage_by_dataset, paper_size_of, size_of
 from kwis_paper.summaries import buckets, coverage_rows, notes_of
 
@@ -148,23 +149,19 @@ def _marks(group: _Group, axis: _Horizontal, value: Callable[[Scenario], float])
 
 
 def coverage_figures(results: Results) -> list[Figure]:
-    """The figures of coverage, from bootstrap intervals if there are any."""
-    kind: IntervalKind = "bootstrap" if results.replicates else "influence"
+    """The figures of coverage."""
+    at = shown(results)
     size, _ = _axes(results)
-    words = (
-        "percentile bootstrap" if kind == "bootstrap" else "influence-function (no bootstrap has been run)"
-    )
     caption = (
-        f"Share of rows in which the coverage of one estimator is strictly larger, and mean difference, "
-        f"Kernel-WIS minus WIS, at 95 %; "
-        f"{words} intervals. Hollow: from the published table, whose level is not known."
+        "Share of rows in which the coverage of one estimator is strictly larger, and mean difference, "
+        f"Kernel-WIS minus WIS, of {at.words}. Hollow: from the published table, whose level is not known."
     )
     return [
         Figure(
             key=f"coverage-{setting}",
             title=f"Coverage of Kernel-WIS and WIS, {setting} behaviour policies",
             caption=caption,
-            panels=tuple(_coverage_panels(results, setting, kind, size)),
+            panels=tuple(_coverage_panels(at, setting, size)),
             label=f"fig:both_cov_prop_{setting.replace('-', '_')}",
             parts=(f"fig:cov_diff_{setting.replace('-', '_')}",),
             setting=setting,
@@ -174,10 +171,11 @@ def coverage_figures(results: Results) -> list[Figure]:
     ]
 
 
-def _coverage_panels(results: Results, setting: str, kind: IntervalKind, axis: _Horizontal) -> list[Scatter]:
-    rows = {truth: coverage_rows(results, setting, truth, kind) for truth in TRUTHS}
+def _coverage_panels(at: Shown, setting: str, axis: _Horizontal) -> list[Scatter]:
+    rows = {truth: coverage_rows(at.results, setting, truth, at.kind) for truth in TRUTHS}
     groups = [
-        _Group(_NAMES[truth], _LOOKS[truth], coverage_by_dataset(rows[truth], "ours")) for truth in TRUTHS
+        _Group(_NAMES[truth], _LOOKS[truth], coverage_by_dataset(rows[truth], "ours", at.level))
+        for truth in TRUTHS
     ]
     groups.append(_Group("paper", "paper", coverage_by_dataset(rows["published"], "paper")))
     return [

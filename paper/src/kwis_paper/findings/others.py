@@ -10,7 +10,7 @@ import numpy as np
 
 from kwis_paper import published
 from kwis_paper.agreement import OTHER_READING
-from kwis_paper.coverage_fit import scoring_fit
+from kwis_paper.coverage_fit import shown
 from kwis_paper.findings.record import NOTHING, UNPRINTED, Finding, Look, Source, rank_correlation
 from kwis_paper.overall import PLAIN, WARM, overall_rows
 from kwis_paper.results import Results
@@ -29,20 +29,14 @@ class _Covered:
 
     @classmethod
     def of(cls, results: Results, setting: str, source: Source) -> _Covered:
-        """The paper's own, as printed; ours by the paper's intervals where they were run, as the agreement of
-        coverage is scored, else by intervals of ours at 95 %.
-        """
-        fit = scoring_fit(results)
+        """The paper's own, as printed; ours as the agreement of coverage is scored."""
         if source == "paper":
             said = coverage_rows(results, setting, "published", "influence")
             return cls([(row, row.paper_wis, row.paper_kernel) for row in said], "as printed").kept()
-        if fit is not None:
-            part, kind, place, words = fit.results, fit.method, LEVELS.index(fit.level), fit.words
-        else:
-            kind = "bootstrap" if results.replicates else "influence"
-            part, place, words = results, len(LEVELS) - 1, f"{kind} at {LEVELS[-1]:.0%}"
-        found = coverage_rows(part, setting, source, kind)
-        return cls([(row, row.wis[place], row.kernel[place]) for row in found], words).kept()
+        at = shown(results)
+        place = LEVELS.index(at.level)
+        found = coverage_rows(at.results, setting, source, at.kind)
+        return cls([(row, row.wis[place], row.kernel[place]) for row in found], at.words).kept()
 
     def kept(self) -> _Covered:
         return replace(self, rows=[one for one in self.rows if math.isfinite(one[1] + one[2])])
