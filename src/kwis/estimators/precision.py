@@ -11,7 +11,7 @@ from kwis.results import Estimate
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats, Ints
 
-TOLERANCE = 0.015
+TOLERANCE = 0.02
 """Of the standard error: the error of an approximation that needs no more neighbours."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
@@ -22,7 +22,7 @@ _FEWEST, _PER_ROOT = (
     5,
 )  # neighbours, and neighbours per square root of the rows: those of the first attempt
 _USUAL = 4  # times as many are always allowed
-_MARGIN = 1.3  # more neighbours than the first attempt says are needed
+_MARGIN = 1.1  # more neighbours than the first attempt says are needed
 _CHEAPER_WHOLE = 0.5  # of the rows, as neighbours: from here on all pairs, each computed once, are quicker
 
 

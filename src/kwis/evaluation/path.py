@@ -32,7 +32,7 @@ from kwis.typing import Floats, Ints
 
 FULL_ROWS = EXACT_ROWS
 """Up to this many rows a path uses all of them, above ``SUBSET_ROWS`` drawn at random."""
-SUBSET_ROWS = 5_000
+SUBSET_ROWS = 3_000
 _OCTAVES = 3  # on both sides of the typical distance between contexts
 _FINE_ROWS = 5_000  # up to so many rows the grid has two points per octave, above one
 
