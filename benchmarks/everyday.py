@@ -46,10 +46,14 @@ class Case:
     def log(self, folder: Path) -> Any:
         """The log in memory, or its folder if it is to be scanned, which is written unless it is there."""
         if self.rows < SCANNED:
-            return kwis.read_log(self.table(), **self.roles)
+            return self.log_of(self.table())
         if not folder.exists():
             self.write(folder)
         return kwis.scan_log(str(folder), **self.roles)
+
+    def log_of(self, table: dict[str, np.ndarray]) -> Any:
+        """A log in memory of these columns."""
+        return kwis.read_log(table, **self.roles)
 
     def evaluated(self, log: Any, **options: Any) -> kwis.Evaluation:
         by = {"by": ["segment"]} if self.segments else {}
