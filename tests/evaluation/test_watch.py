@@ -239,6 +239,20 @@ def test_what_a_sequence_cannot_say_is_refused(
         kwis.watch(tmp_path, target, **{**OPTIONS, **more})
 
 
+def test_rewards_outside_of_the_bounds_are_told_how_to_say_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spends = {**table(60, 1), "reward": [8.5] * 60}
+    write_csv(tmp_path / "day.csv", spends)
+    with pytest.raises(kwis.InputError, match=r"'day.csv'; say between which .* with bounds=\(low, high\)$"):
+        look(tmp_path)
+    options = "--context x --target always:b --largest-weight 2.5 --settle 0 --once"
+    assert main(["watch", str(tmp_path), *options.split()]) == 2
+    assert capsys.readouterr().err.endswith("all rewards lie with --bounds LOW,HIGH\n")
+    with pytest.raises(kwis.InputError, match=r"did you mean 'x'\? \(in 'day.csv'\)$"):
+        look(tmp_path, context="xx", bounds=(0, 10))
+
+
 def test_several_targets_hold_together(tmp_path: Path) -> None:
     arrive(tmp_path, "1.csv", 500, 1)
     found = kwis.watch(

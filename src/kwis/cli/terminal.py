@@ -206,6 +206,7 @@ def _as_shares(found: re.Match[str]) -> str:
 
 _IN_A_SHELL = {
     "candidates=...": "--candidates",
+    "bounds=(low, high)": "--bounds LOW,HIGH",
     "context=[...]": "--context",
     "drop_missing=True": "--drop-missing",
     "skip_bad_lines=True": "--skip-bad-lines",

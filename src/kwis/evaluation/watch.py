@@ -248,7 +248,12 @@ def _counted(
         return tally.add(weights, log.reward[:, 0], inverse if log.available is None else {})
     except InputError as trouble:
         sentence = str(trouble)
-        raise InputError(sentence if file.name in sentence else f"{sentence}, in {file.name!r}") from None
+        if file.name not in sentence:
+            place = f"in {file.name!r}"
+            sentence = f"{sentence} ({place})" if sentence.endswith("?") else f"{sentence}, {place}"
+        if sentence.startswith("`bounds` must hold"):
+            sentence += "; say between which values all rewards lie with bounds=(low, high)"
+        raise InputError(sentence) from None
 
 
 def _refuse(log: LoggedBandit, target: Targets, said: LogArguments) -> None:
