@@ -191,6 +191,14 @@ def _rules_of_readers() -> Iterator[Case]:
         "decimal comma": "44,5",
         "thousands": "1,044",
         "currency": "$44",
+        "a dash": "-",
+        "a gap with a blank": "NA ",
+        "an error of a spreadsheet": "#N/A",
+        "a narrow blank": "1\u202f044",
+        "a blank inside": "4 4",
+        "digits of another script": "\u0663\u0664",
+        "a date": "2024-01-01",
+        "a fraction": "1/2",
     }.items():
         yield Case(
             name=f"{label} among numbers",
