@@ -39,6 +39,19 @@ def test_few_blocks_are_not_run_and_each_says_why() -> None:
     }
 
 
+def test_every_formula_is_one_that_the_site_can_show() -> None:
+    latex2mathml = pytest.importorskip("docutils.utils.math.latex2mathml")
+    for page in every_page():
+        prose = re.sub(
+            r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", prose, re.DOTALL):
+            assert latex2mathml.tex2mathml(block or inline, as_block=bool(block)), (
+                page.name,
+                block or inline,
+            )
+
+
 def test_every_fence_is_one_that_is_looked_at() -> None:
     """Indented fences and fences without a language would be passed over."""
     for page in every_page():
