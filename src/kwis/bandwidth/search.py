@@ -36,7 +36,7 @@ _STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps tha
 _LEVEL = 1e-12  # relative difference between scores that counts as none
 _ROUGH = 1e-7  # relative gain in score at which single precision has done its part
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
-_NEAR = 0.05  # a Newton step in log h so short that the minimum is known where its place need not be exact
+_NEAR = 0.01  # a Newton step in log h so short that the minimum is known where its place need not be exact
 _SURE = 5.0  # standard errors by which a node of the grid must be worse than the best one to be left out
 # A descent may take this many evaluations. Then it must be on the way to a gain over the best end so far of
 # at least this share: at the pace of the last few evaluations, within so many times as many.
