@@ -7,7 +7,7 @@ CONSTRAINTS ?= constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 ARGS ?=
 
-.PHONY: demo docs examples-output test test-all test-lowest coverage mutation holds bench lint clean
+.PHONY: demo docs examples-output test test-all test-lowest coverage mutation holds bench bench-quick lint clean
 
 demo: $(VENV)/.installed-core
 	$(BIN)/kwis demo --report report.html $(ARGS)
@@ -47,6 +47,10 @@ holds: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# What people wait for, in about five minutes.
+bench-quick: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks.quick $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
