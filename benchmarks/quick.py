@@ -1,5 +1,5 @@
-"""What people wait for, in a few minutes: ``make bench-quick`` evaluates logs of :mod:`benchmarks.everyday` by
-default and prints a row for each, as far as the time allows.
+"""What people wait for, in a few minutes: ``make bench-quick`` evaluates logs of :mod:`benchmarks.everyday`
+by default and prints a row for each, as far as the time allows.
 """
 
 from __future__ import annotations
