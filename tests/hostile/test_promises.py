@@ -12,6 +12,8 @@ import pytest
 
 import kwis
 from kwis.cli.main import main
+from kwis.data.read.arguments import Reading
+from kwis.data.read.read_log import read_source
 from tests.cli.example import columns, write_csv, write_parquet
 
 CONTEXT = ["age", "country"]
@@ -133,18 +135,7 @@ def test_a_query_reads_the_log_and_does_nothing_else(query: str, log: Path, tmp_
     ],
 )
 def test_a_query_leaves_a_database_as_it_is(kind: str, query: str, tmp_path: Path) -> None:
-    path = tmp_path / f"log.{kind}"
-    rows = list(zip(*columns(60).values(), strict=True))
-    create = (
-        f"CREATE TABLE log ({', '.join(columns(1))})"
-        if kind == "sqlite"
-        else f"CREATE TABLE log ({' VARCHAR, '.join(columns(1))} VARCHAR)"
-    )
-    connection = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
-    connection.execute(create)
-    connection.executemany(f"INSERT INTO log VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    connection.commit()
-    connection.close()
+    path = _database(tmp_path / f"log.{kind}")
     before = path.read_bytes()
     with pytest.raises(kwis.InputError, match="`query`"):
         kwis.read_log(path, query=query.format(folder=tmp_path), propensity="propensity", context=CONTEXT)
@@ -230,3 +221,65 @@ def test_a_query_has_sixty_percent_of_the_memory_and_no_way_to_change_that(log: 
     assert float(size) == pytest.approx(0.75 * float(usual.split()[0]), rel=0.01)
     with pytest.raises(kwis.InputError, match="`query`"):
         kwis.read_log(log, query="SET memory_limit = '1 TB'")
+
+
+_SOUND = [
+    "SELECT * FROM log; -- the log",
+    "SELECT * FROM log; /* the log */",
+    "SELECT * FROM log ; ;",
+    "-- the log; all of it\n/* all */ SELECT * FROM log",
+    "\ufeffSELECT * FROM log",
+    "(SELECT * FROM log)",
+    "-- the log\n((SELECT * FROM log)) -- all\n;",
+    "SELECT *, ';--' AS \"/*\" FROM log; -- '",
+]
+_UNSOUND = [
+    "SELECT * FROM log; -- the log\n DROP TABLE log",
+    "SELECT * FROM log; /* the log */ DROP TABLE log",
+    "(SELECT * FROM log); DROP TABLE log",
+    "SELECT * FROM log -- ;\n; DROP TABLE log",
+    "/* SELECT */ DROP TABLE log",
+    "-- SELECT\nDROP TABLE log",
+    "/**/WITH x AS (SELECT 1) DELETE FROM log",
+    "(DELETE FROM log)",
+    "SELECT ';' AS a, * FROM log; DELETE FROM log",
+    "-- SELECT * FROM log",
+    "SELECT * FROM log;\0 DROP TABLE log",
+]
+
+
+def _database(path: Path) -> Path:
+    """The log as the table ``log`` of a database, or as a file."""
+    if path.suffix == ".csv":
+        return write_csv(path, columns(60))
+    connection = sqlite3.connect(path) if path.suffix == ".sqlite" else duckdb.connect(str(path))
+    connection.execute(f"CREATE TABLE log ({' VARCHAR, '.join(columns(1))} VARCHAR)")
+    rows = list(zip(*columns(60).values(), strict=True))
+    connection.executemany(f"INSERT INTO log VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "sqlite"])
+def test_comments_and_parentheses_around_a_query_are_no_second_statement(kind: str, tmp_path: Path) -> None:
+    path = _database(tmp_path / f"log.{kind}")
+    for query in _SOUND:
+        found = read_source(path, Reading(query=query))
+        assert found.table.n == 60, query
+    before = path.read_bytes()
+    for query in _UNSOUND:
+        with pytest.raises(kwis.InputError, match="`query`"):
+            read_source(path, Reading(query=query))
+    assert path.read_bytes() == before
+
+
+def test_on_an_open_connection_what_hides_behind_a_comment_does_not_run() -> None:
+    for connection in (sqlite3.connect(":memory:"), duckdb.connect()):
+        connection.execute("CREATE TABLE log (a INTEGER)")
+        connection.execute("INSERT INTO log VALUES (1)")
+        for query in _UNSOUND:
+            with pytest.raises(kwis.InputError, match="`query`"):
+                read_source(connection, Reading(query=query))
+        assert connection.execute("SELECT count(*) FROM log").fetchone() == (1,)
+        connection.close()

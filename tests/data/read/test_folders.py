@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -222,3 +224,30 @@ def test_pipes_and_sockets_are_refused_in_a_sentence(
             "first\n"
         ),
     )
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd/0"), reason="no names of open files here")
+def test_standard_input_from_a_file_is_that_file(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "log.csv", columns(60))
+    code = (
+        "import kwis, sys\n"
+        "try: print(kwis.read_log(sys.argv[1], propensity='propensity', context=['age']).n)\n"
+        "except kwis.InputError as refused: print(refused)"
+    )
+    said = []
+    for source in ("/dev/stdin", "-"):
+        with path.open() as file:
+            ended = subprocess.run(
+                [sys.executable, "-c", code, source], stdin=file, capture_output=True, text=True, check=True
+            )
+        said.append(ended.stdout.strip())
+    assert said == [
+        "60",
+        f"`source` must be a file, and '-' (standard input) comes from one: give its name, {str(path)!r}",
+    ]
+
+
+def test_a_link_without_a_suffix_is_what_it_points_to(tmp_path: Path) -> None:
+    write_csv(tmp_path / "log.csv", columns(60))
+    (tmp_path / "newest").symlink_to("log.csv")
+    assert kwis.read_log(tmp_path / "newest", propensity="propensity", context=["age"]).n == 60

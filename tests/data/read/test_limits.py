@@ -75,13 +75,14 @@ def test_too_many_columns_and_too_long_lines_are_refused(
 
 
 @pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "json"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "json", "marked.json"])
 def test_compressed_files_and_arrays_give_the_same_log(packed: str, kind: str, tmp_path: Path) -> None:
     rows = [dict(zip(columns(60), row, strict=True)) for row in zip(*columns(60).values(), strict=True)]
     text = {
         "csv": write_csv(tmp_path / "plain.csv", columns(60)).read_text(),
         "jsonl": "".join(json.dumps(row) + "\n" for row in rows),
         "json": json.dumps(rows, indent=1),
+        "marked.json": "\ufeff" + json.dumps(rows, indent=1),
     }[kind]
     path = tmp_path / f"log.{kind}{packed}"
     if packed == ".zst":
@@ -94,3 +95,19 @@ def test_compressed_files_and_arrays_give_the_same_log(packed: str, kind: str, t
     scanned = kwis.scan_log(path, propensity="propensity", context=["age", "country"]).read()
     assert log.reward[:, 0].tolist() == scanned.reward[:, 0].tolist() == columns(60)["reward"]
     assert log.table.column("age").values.tolist() == columns(60)["age"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_bad_lines_of_a_list_cannot_be_left_out(mark: str, indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(mark + json.dumps([{"action": 1}, {"action": 2}], indent=indent), encoding="utf-8")
+    with pytest.raises(InputError, match=r"and '.*' holds one list: leave it out$"):
+        kwis.read_log(path, skip_bad_lines=True)
+
+
+def test_of_two_lists_one_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    rows = [dict(zip(columns(60), row, strict=True)) for row in zip(*columns(60).values(), strict=True)]
+    for name, mark in (("a", "\ufeff"), ("b", "")):
+        (tmp_path / f"{name}.json").write_text(mark + json.dumps(rows), encoding="utf-8")
+    assert kwis.read_log(tmp_path, propensity="propensity", context=["age", "country"]).n == 120

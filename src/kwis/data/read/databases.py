@@ -57,8 +57,7 @@ def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:
     """Result of ``query`` on an open SQLite connection."""
     try:
         with in_time(connection), _reading_only(connection):
-            one_sqlite_select(query)
-            cursor = connection.execute(query)
+            cursor = connection.execute(one_sqlite_select(query))
             rows = cursor.fetchmany(SQLITE_CELLS // max(1, len(cursor.description or ())) + 1)
     except (sqlite3.Error, sqlite3.Warning) as failure:
         raise InputError(f"`query` failed: {first_line(failure)}") from None

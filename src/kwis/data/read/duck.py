@@ -103,8 +103,8 @@ def run_query(connection: duckdb.DuckDBPyConnection, query: str, *, confined: bo
     with in_time(connection), clear_errors("`query` failed"):
         if confined:
             confine(connection)
-        one_select(connection, query)
-        return query_table(connection, query, "`query` failed", most=QUERY_CELLS)
+        statement = one_select(connection, query)
+        return query_table(connection, statement, "`query` failed", most=QUERY_CELLS)
 
 
 def query_table(

@@ -5,6 +5,7 @@ Several files are read in the order of their names and must have the same column
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +74,7 @@ def files_of(source: str) -> list[str]:
         if Path(source).is_dir():
             found = [path for path in walk(source) if format_of(path)]
         else:
-            found = [source] if Path(source).is_file() else matching(source)
+            found = [_behind(source)] if Path(source).is_file() else matching(source)
     if not found:
         what = "has no CSV, Parquet or JSON file in it" if Path(source).is_dir() else "does not exist"
         raise InputError(
@@ -85,6 +86,12 @@ def files_of(source: str) -> list[str]:
         if Path(path).stat().st_size == 0:
             raise InputError(f"`source` must have rows, and {path!r} is empty")
     return sorted(found)
+
+
+def _behind(path: str) -> str:
+    """The file behind a link whose own name says nothing, such as ``/dev/stdin``."""
+    real = os.path.realpath(path)
+    return real if format_of(path) is None and format_of(real) and os.path.isfile(real) else path
 
 
 def read_files(

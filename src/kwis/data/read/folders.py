@@ -78,6 +78,10 @@ def named(path: str) -> Iterator[None]:
 def refuse_pipe(path: str) -> None:
     """Refuse what can be read only once, or never ends: a log is looked at more than once."""
     if path == "-":
+        if behind := _redirected():
+            raise InputError(
+                f"`source` must be a file, and '-' (standard input) comes from one: give its name, {behind!r}"
+            )
         raise InputError(
             "`source` must be a file, and '-' (standard input) can be read only once: save it to a file first"
         )
@@ -89,6 +93,12 @@ def refuse_pipe(path: str) -> None:
         f"`source` must be a file, and {path!r} is {what}, which can be read only once: save it to a file "
         f"first"
     )
+
+
+def _redirected() -> str | None:
+    """The file that standard input comes from, where it is one and the system tells its name."""
+    path = os.path.realpath("/dev/stdin")
+    return path if os.path.isfile(path) else None
 
 
 def base_of(source: str) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from kwis.data.columns import EXACT
-from kwis.data.read.duck import FILE, listed, literal, quoted, refuse_renamed
+from kwis.data.read.duck import FILE, lines_of, listed, literal, quoted, refuse_renamed
 from kwis.data.read.limits import SPARSE_CELL_BYTES, opened, refuse_cells, refuse_columns, refuse_expansion
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.errors import InputError
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     import duckdb
 
 SHOWN = 60  # signs of a line in an error
+_START = 1_000  # bytes in which a list begins
+_LIST = re.compile(rb"\s*\[\s*(\{|$)")
 _FEW_COLUMNS = 100  # with so many, rows of which most are empty are no matter
 
 # Types that hold for every row, one column per key however rare it is, and dates left as text: DuckDB would
@@ -35,16 +39,17 @@ def create_from_json_files(connection: duckdb.DuckDBPyConnection, paths: Sequenc
     back.
     """
     create_from_json(connection, paths, "cells", f"filename={literal(FILE)}")
+    marked = _marked(connection, paths)
     names = connection.sql("SELECT * FROM cells").columns
     if any(name.rpartition("_")[2].isdigit() and name.rpartition("_")[0] for name in names):
         keys = connection.sql(
             f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed(paths)}, "
-            f"hive_partitioning=false)"
+            f"hive_partitioning=false{marked})"
         ).fetchall()
         refuse_renamed([name for name in names if name != FILE], [str(key) for (key,) in keys], paths[0])
     differing = {}
     if len(paths) > 1:
-        reader = f"read_json({{}}, hive_partitioning=false, {_OPTIONS})"
+        reader = f"read_json({{}}, hive_partitioning=false, {_OPTIONS}{marked})"
         differing = uneven(paths, [kinds_of(connection, path, reader) for path in paths], complete=False)
     kept = ", ".join(quoted(name) for name in names if name not in differing)
     connection.execute(f"CREATE TEMP VIEW rows AS SELECT {kept} FROM cells")
@@ -58,11 +63,12 @@ def create_from_json(
     import duckdb
 
     refuse_expansion(connection, paths)
+    marked = _marked(connection, paths)
     try:
         width = sum(
             _width(kind)
             for kind in connection.sql(
-                f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS})"
+                f"SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, {_OPTIONS}{marked})"
             ).types
         )
         refuse_columns(width, paths[0])
@@ -71,12 +77,26 @@ def create_from_json(
             refuse_cells(int(connection.execute(counted).fetchall()[0][0]), width, paths, SPARSE_CELL_BYTES)
         connection.execute(
             f"CREATE TEMP TABLE {table} AS SELECT * FROM read_json({listed(paths)}, hive_partitioning=false, "
-            f"{more}, {_OPTIONS})"
+            f"{more}{marked}, {_OPTIONS})"
         )
-        _keep_long_integers(connection, table, f"{listed(paths)}, hive_partitioning=false, {more}")
+        _keep_long_integers(connection, table, f"{listed(paths)}, hive_partitioning=false, {more}{marked}")
     except duckdb.InvalidInputException:
         _refuse_broken_line(paths)
         raise
+
+
+def _marked(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> str:
+    """SQL that says that files are lists where a byte order mark keeps DuckDB from seeing it."""
+    return ", format='array'" if any(_is_marked_list(connection, path) for path in paths) else ""
+
+
+def _is_marked_list(connection: duckdb.DuckDBPyConnection, path: str) -> bool:
+    if path.lower().endswith(".zst"):  # DuckDB takes the mark away when it unpacks
+        first = connection.execute(f"SELECT line FROM {lines_of(path)} LIMIT 1").fetchone()
+        return first is not None and str(first[0]).lstrip().startswith("[")
+    with opened(path) as file:
+        start = file.read(_START)
+    return start.startswith(BOM_UTF8) and start.removeprefix(BOM_UTF8).lstrip().startswith(b"[")
 
 
 def _width(kind: Any) -> int:
@@ -155,6 +175,11 @@ def _copy_good(path: str, copy: str) -> tuple[int, int]:
         for line in lines:
             if not line.strip():
                 continue
+            if total == 0 and _LIST.match(line.removeprefix(BOM_UTF8)):
+                raise InputError(
+                    f"`skip_bad_lines` must go with one JSON object per line, and {path!r} holds one list: "
+                    f"leave it out"
+                )
             total += 1
             if _is_object(line):
                 kept.write(line if line.endswith(b"\n") else line + b"\n")

@@ -7,6 +7,7 @@ settings and what it may reach are theirs; there the query must still be a singl
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ _LIMITS = (
     "SET enable_external_access=false",
     "SET lock_configuration=true",
 )
+_BEFORE_SQLITE = re.compile(r"\A(\ufeff|[ \t\n\f\r]|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
+"""What may come before a statement: blanks and comments, as SQLite sees them."""
 _SQLITE_ALLOWED = (
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -52,13 +55,24 @@ def _memory_limit(connection: duckdb.DuckDBPyConnection) -> str:
     return f"SET memory_limit='{QUERY_MEMORY * float(size):.2f} {unit}'"
 
 
-def one_select(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Refuse anything but a single statement that selects rows."""
+def one_select(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """The query up to its semicolon; anything but a single statement that selects rows is refused."""
     import duckdb
 
-    statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise InputError(_no_select(query))
+    for part in (query, statement := _to_semicolon(query)):
+        statements = connection.extract_statements(part)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise InputError(_no_select(query))
+    return statement
+
+
+def _to_semicolon(query: str) -> str:
+    """What comes before the first semicolon outside of strings, names and comments, as DuckDB sees them."""
+    import duckdb
+
+    text = query.encode()
+    ends = [place for place, _ in duckdb.tokenize(query) if text[place : place + 1] == b";"]
+    return text[: ends[0]].decode() if ends else query
 
 
 def confine_sqlite(connection: sqlite3.Connection) -> None:
@@ -73,12 +87,16 @@ def confine_sqlite(connection: sqlite3.Connection) -> None:
     connection.set_authorizer(allowed)
 
 
-def one_sqlite_select(query: str) -> None:
-    """The same for SQLite, which runs one statement at a time; what comes after WITH can write to a
-    connection that allows it.
+def one_sqlite_select(query: str) -> str:
+    """The same for SQLite, which runs one statement at a time and takes none in parentheses; what comes after
+    WITH can write to a connection that allows it.
     """
-    if not query.lstrip("( \t\r\n").upper().startswith(("SELECT", "WITH", "VALUES")):
+    start = _BEFORE_SQLITE.sub("", query, count=1).rstrip("; \t\n\r")
+    if start.startswith("("):
+        return f"SELECT * FROM {start}"
+    if not start.upper().startswith(("SELECT", "WITH", "VALUES")):
         raise InputError(_no_select(query))
+    return start
 
 
 def _no_select(query: str) -> str:
