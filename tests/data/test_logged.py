@@ -54,6 +54,10 @@ def test_context_can_lose_the_columns_of_a_target(log: LoggedBandit) -> None:
     assert "age" not in less.feature_names
     assert "age missing" not in less.feature_names
     assert less.notes[-1] == "not part of the context: `age`"
+    unnamed = kwis.read_log(
+        {"age": [1, 2], "old": [3, 5], "action": [0, 1], "reward": [0, 1]}, propensity=0.5
+    )
+    assert unnamed.without_context(["old"]).notes[0].endswith("every other column: age")
     assert less["age"].shape == (600,)
     assert log.without_context(["p_new"]) is log
 

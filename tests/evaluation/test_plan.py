@@ -76,6 +76,15 @@ def test_a_plan_scales_as_it_should_and_says_so():
     assert "logged by p_log" in repr(other)
 
 
+def test_a_difference_that_no_log_would_tell_is_said_to_be_one():
+    log = kwis.read_log(frame(100, 2), context=[])
+    at_hand = kwis.plan(log, "p_new", difference=0.1, **QUICK).detectable
+    far = kwis.plan(log, "p_new", difference=at_hand / 40, **QUICK)
+    assert "over 1,000 times as many decisions like these: no realistic log tells that;" in repr(far)
+    near = kwis.plan(log, "p_new", difference=at_hand / 30, **QUICK)
+    assert "takes about 90,000 decisions like these;" in repr(near) or "about 91,000" in repr(near)
+
+
 def test_an_answer_that_cannot_tell_says_what_it_takes():
     log = kwis.read_log(frame(60, 3), context=[])
     found = kwis.evaluate(log, "p_new", **QUICK)

@@ -37,7 +37,7 @@ import numpy as np
 from kwis.data.columns import Column, Label
 from kwis.data.scaling import standardise
 from kwis.data.table import Table
-from kwis.data.written import refuse_mixed
+from kwis.data.written import refuse_all_mixed
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept, room
 from kwis.runtime.process import warn
@@ -137,10 +137,10 @@ def encode(table: Table, names: Iterable[str], categorical: Iterable[str] = ()) 
     pieces: list[tuple[Feature, Floats]] = []
     constant: list[str] = []
     empty: list[str] = []
+    names = tuple(names)
+    refuse_all_mixed({name: table.column(name, "context") for name in names if name not in as_labels})
     for name in names:
         column = table.column(name, "context")
-        if name not in as_labels:
-            refuse_mixed(name, column)
         made = (
             _categorical(name, column)
             if _is_categorical(column, name in as_labels)

@@ -25,6 +25,8 @@ from kwis.typing import ArrayLike, Floats, Ints
 COPIES, SHARED = "copies", "shared"
 """``group_origin`` of a log whose groups nobody declared."""
 
+EVERY_OTHER_COLUMN = "no context was named, so it is every other column: "
+"""How the note on a context that nobody named begins."""
 _DESCRIBED = 20
 """Actions listed by :meth:`LoggedBandit.describe`, the commonest."""
 
@@ -226,8 +228,13 @@ class LoggedBandit:
         gone = ", ".join(f"`{name}`" for name in self.context_columns if name in unwanted)
         encoding = self.encoding.without(unwanted)
         fresh = [note for note in encoding.notes if note not in self.notes]
-        notes = (*self.notes, f"not part of the context: {gone}", *fresh)
-        return replace(self, encoding=encoding, context_columns=kept, notes=notes)
+        notes = [
+            f"{EVERY_OTHER_COLUMN}{', '.join(kept)}" if note.startswith(EVERY_OTHER_COLUMN) else note
+            for note in self.notes
+            if kept or not note.startswith(EVERY_OTHER_COLUMN)
+        ]
+        said = (*notes, f"not part of the context: {gone}", *fresh)
+        return replace(self, encoding=encoding, context_columns=kept, notes=said)
 
     def with_propensity(self, distribution: Floats, note: str, origin: str = "estimated") -> LoggedBandit:
         """Log with the given ``(n, K)`` behaviour distribution, and a note that says where it is from."""

@@ -42,11 +42,21 @@ class SpellingError(InputError):
         The SQL that translates a value.
     ways
         Other ways out: arguments to pass, and when.
+    others
+        SQL for further columns that have to be translated as well.
     """
 
     def __init__(self, sentence: str, column: str, expression: str, ways: Sequence[str] = ()) -> None:
         super().__init__(sentence)
         self.column, self.expression, self.ways = column, expression, tuple(ways)
+        self.others: dict[str, str] = {}
+
+    def joined(self, others: Sequence[SpellingError], ways: Sequence[str]) -> SpellingError:
+        """One sentence for this error and those of other columns, with one query for all."""
+        names = ", ".join(f"`{one.column}`" for one in others)
+        both = SpellingError(f"{self}; so must {names}", self.column, self.expression, ways)
+        both.others = {one.column: one.expression for one in others}
+        return both
 
     def sentence(self, query: str | None) -> str:
         """The whole message, with the query that fixes the column."""

@@ -13,7 +13,7 @@ tried on the other half.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -40,6 +40,22 @@ _DRESSED = re.compile(
     rf"\s*[+-]?\s*({_SIGN})?\s*[+-]?({_GROUPED}|(?!0\d)[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?)\s*({_SIGN}|%)?\s*"
 )
 _LABEL = re.compile(r"\s*([+-]?0\d+|[+-]?\d{19,})\s*")
+
+
+def refuse_all_mixed(columns: Mapping[str, Column]) -> None:
+    """Refuse context columns of text that were meant as numbers or dates, all in one sentence."""
+    found: list[SpellingError] = []
+    for name, column in columns.items():
+        try:
+            refuse_mixed(name, column)
+        except SpellingError as trouble:
+            found.append(trouble)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        labels = [_labels(one.column) for one in found]
+        ways = dict.fromkeys(way for one in found for way in one.ways if way not in labels)
+        raise found[0].joined(found[1:], [*ways, _labels(*(one.column for one in found))])
 
 
 def refuse_mixed(name: str, column: Column) -> None:
@@ -125,8 +141,8 @@ def _refuse_other_dates(name: str, column: Column, rows: Array, gaps: Array) -> 
     )
 
 
-def _labels(name: str) -> str:
-    return f"categorical={[name]!r} if these are labels"
+def _labels(*names: str) -> str:
+    return f"categorical={list(names)!r} if these are labels"
 
 
 def _refuse(name: str, word: str, column: Column, odd: Array, fitting: Array) -> None:

@@ -25,7 +25,7 @@ from kwis.data.read.scan import Log, ScannedLog
 from kwis.errors import InputError, UnsupportedError
 from kwis.evaluation.run import evaluate
 from kwis.policy.target import Target, Targets, resolve_targets
-from kwis.result.needed import POWER, detectable, round_up, times_needed
+from kwis.result.needed import POWER, decisions_needed, detectable, times_needed
 from kwis.runtime.threads import engine
 from kwis.typing import Floats
 
@@ -80,7 +80,7 @@ class Plan:
         return (
             f"to tell a difference of {abs(self.difference):.4g} in {self.reward} between {self.target} and "
             f"the logging policy with probability {self.power:.0%} (at {self.level:.0%}) takes "
-            f"{round_up(self.rows)} decisions {how}; the {self.logged:,.0f} at hand tell "
+            f"{decisions_needed(self.rows, self.logged, how)}; the {self.logged:,.0f} at hand tell "
             f"{self.detectable:.4g}"
         )
 

@@ -87,4 +87,7 @@ def _words(sign: int, factor: float) -> str:
     said = next((text for text in (f"{factor:.{digits}g}" for digits in (3, 4, 5)) if text != "1"), None)
     if said is None:
         return "would not survive any error in the odds of the propensities"
-    return f"holds unless the odds of the propensities are wrong by a factor of {said} or more"
+    return (
+        "holds, interval included, unless the odds of the propensities are wrong by a factor of "
+        f"{said} or more"
+    )

@@ -208,4 +208,7 @@ def _words(target: str, reward: str, value: float, baseline: float, flip: float 
     )
     if math.isinf(flip):
         return f"{said}, and no error in the odds of the propensities would turn that"
-    return f"{said}; propensities whose odds are wrong by a factor of {flip:.4g} could turn that"
+    return (
+        f"{said}; propensities whose odds are wrong by a factor of {flip:.4g} could turn that, by the "
+        "estimate alone (kwis.evaluate says at which factor its interval reaches 0)"
+    )

@@ -14,7 +14,7 @@ from statistics import NormalDist
 from kwis.result.records import Change
 
 POWER = 0.8
-_MOST = 1e15  # decisions, beyond which a number says nothing
+_MOST = 1_000  # times the decisions at hand, beyond which a number is of no use
 
 
 def critical(change: Change) -> float:
@@ -35,9 +35,9 @@ def times_needed(change: Change, difference: float, power: float = POWER) -> flo
     return math.inf if size == 0 else (detectable(change, power) / size) ** 2
 
 
-def round_up(count: float) -> str:
-    """A number of decisions to two digits, upwards."""
-    if not count < _MOST:
-        return "more decisions than can be had"
+def decisions_needed(count: float, logged: float, how: str) -> str:
+    """A number of decisions to two digits, upwards; without one where no log would be so long."""
+    if not count <= _MOST * logged:
+        return f"over {_MOST:,} times as many decisions {how}: no realistic log tells that"
     step = 10.0 ** max(math.floor(math.log10(max(count, 1.0))) - 1, 0)
-    return f"about {math.ceil(count / step) * step:,.0f}"
+    return f"about {math.ceil(count / step) * step:,.0f} decisions {how}"

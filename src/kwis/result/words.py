@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from kwis.result.needed import POWER, detectable, round_up, times_needed
+from kwis.result.needed import POWER, decisions_needed, detectable, times_needed
 from kwis.result.presentation import scaled, shown
 from kwis.result.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
@@ -170,10 +170,11 @@ def needed_words(evaluation: Evaluation, change: Change) -> Iterable[str]:
     settings = evaluation.settings
     unit, least = settings.presentation.unit(change.reward), detectable(change)
     digits = decimals([change.claim.width])
-    needed = times_needed(change, change.interval.value) * (settings.decisions or settings.n)
+    logged = settings.decisions or settings.n
+    needed = times_needed(change, change.interval.value) * logged
     yield (
         f"this log tells a difference of {number(least, digits)}{unit} or more with probability {POWER:.0%}; "
-        f"one as small as estimated takes {round_up(needed)} decisions like these (kwis.plan)"
+        f"one as small as estimated takes {decisions_needed(needed, logged, 'like these')} (kwis.plan)"
     )
 
 

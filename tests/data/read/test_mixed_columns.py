@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -169,3 +170,18 @@ def test_roles_keep_their_labels_whatever_is_missing() -> None:
     log = kwis.read_log(table(), **ROLES, missing=["push", "0"])
     assert "push" in log.action_names
     assert log.reward.min() == 0
+
+
+def test_decimal_commas_in_several_columns_are_named_together_with_one_query(tmp_path: Path) -> None:
+    commas = {name: [f"{i % 50},{i % 10}" for i in range(N)] for name in ("age", "height")}
+    for rows in ({**table(), **commas}, table(age=ages("unknown"), height=commas["height"])):
+        path = write_csv(tmp_path / "log.csv", rows)
+        roles = {**ROLES, "context": ["age", "height"]}
+        with pytest.raises(InputError) as refused:
+            kwis.read_log(path, **roles)
+        assert "; so must `height`; pass " in str(refused.value)
+        assert "categorical=['age', 'height'] if these are labels" in str(refused.value)
+        query = ast.literal_eval(str(refused.value).partition("query=")[2])
+        log = kwis.read_log(path, **roles, query=query)
+        kinds = {feature.name: feature.kind for feature in log.encoding.features}
+        assert (kinds["age"], kinds["height"]) == ("number", "number")

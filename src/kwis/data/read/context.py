@@ -22,6 +22,7 @@ import numpy as np
 
 from kwis.data.columns import Column, Label
 from kwis.data.distributions import proper_family
+from kwis.data.log import EVERY_OTHER_COLUMN
 from kwis.data.read.source import Roles
 from kwis.data.table import Table
 from kwis.errors import InputError
@@ -65,7 +66,7 @@ def context_columns(
     spare = {name for name in _unused_propensities(table, roles) if name not in taken}
     names = tuple(name for name in table.columns if name not in taken | policies | identifiers | spare)
     left_out = [name for name in table.columns if name in (policies | identifiers | spare) - taken]
-    notes = [f"no context was named, so it is every other column: {', '.join(names)}"] if names else []
+    notes = [f"{EVERY_OTHER_COLUMN}{', '.join(names)}"] if names else []
     if left_out:
         notes.append(f"left out of the context as policies or identifiers: {', '.join(left_out)}")
     return ContextColumns(names, tuple(notes))

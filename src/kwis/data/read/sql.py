@@ -21,16 +21,15 @@ def sql_that_fixes(source: Source) -> Iterator[None]:
 
 def _query(source: Source, trouble: SpellingError) -> str | None:
     """The query; None if the source takes none, or its database lacks the functions used."""
+    plain = {trouble.column: trouble.expression, **trouble.others}
     if source.dialect is None or (
-        source.dialect == "sqlite" and trouble.expression.startswith(("strptime", "TRY_CAST"))
+        source.dialect == "sqlite"
+        and any(text.startswith(("strptime", "TRY_CAST")) for text in plain.values())
     ):
         return None
     rows = "log" if source.query is None else f"({source.query.strip().rstrip(';')})"
-    column = identifier(trouble.column)
+    made = {name: f"{text} AS {identifier(name)}" for name, text in plain.items()}
     if source.dialect == "duckdb":
-        return f"SELECT * REPLACE ({trouble.expression} AS {column}) FROM {rows}"
-    columns = [
-        f"{trouble.expression} AS {column}" if name == trouble.column else identifier(name)
-        for name in source.table.columns
-    ]
+        return f"SELECT * REPLACE ({', '.join(made.values())}) FROM {rows}"
+    columns = [made.get(name, identifier(name)) for name in source.table.columns]
     return f"SELECT {', '.join(columns)} FROM {rows}"
