@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import kwis
 from kwis.data.log import LoggedBandit
 from kwis.data.sample_log import sample_log
 from kwis.errors import InputError
@@ -54,9 +55,9 @@ def test_context_can_lose_the_columns_of_a_target(log: LoggedBandit) -> None:
     assert "age" not in less.feature_names
     assert "age missing" not in less.feature_names
     assert less.notes[-1] == "not part of the context: `age`"
-    unnamed = kwis.read_log(
-        {"age": [1, 2], "old": [3, 5], "action": [0, 1], "reward": [0, 1]}, propensity=0.5
-    )
+    coin, age = [0, 1] * 30, [20, 31, 40] * 20
+    table = {"age": age, "old": age[::-1], "action": coin, "reward": coin[::-1]}
+    unnamed = kwis.read_log(table, propensity=0.5)
     assert unnamed.without_context(["old"]).notes[0].endswith("every other column: age")
     assert less["age"].shape == (600,)
     assert log.without_context(["p_new"]) is log
