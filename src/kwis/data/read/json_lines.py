@@ -9,7 +9,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from kwis.data.columns import EXACT
@@ -17,6 +16,7 @@ from kwis.data.read.duck import FILE, lines_of, listed, literal, quoted, refuse_
 from kwis.data.read.limits import SPARSE_CELL_BYTES, opened, refuse_cells, refuse_columns, refuse_expansion
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.errors import InputError
+from kwis.runtime.scratch import scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -156,7 +156,7 @@ def good_lines(paths: Sequence[str], *, wanted: bool) -> Iterator[GoodLines]:
     if not wanted:
         yield GoodLines(paths)
         return
-    with TemporaryDirectory() as folder:
+    with scratch() as folder:
         copies = [os.path.join(folder, f"{i}.jsonl") for i in range(len(paths))]
         counts = [_copy_good(path, copy) for path, copy in zip(paths, copies, strict=True)]
         bad, total = sum(bad for bad, _ in counts), sum(total for _, total in counts)
