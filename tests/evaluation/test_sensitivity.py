@@ -109,3 +109,21 @@ def test_a_file_or_frame_will_do_and_less_of_a_cost_is_better():
     assert dearer.words.startswith("always 0 is estimated worse")
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'contxt'"):
         kwis.sensitivity(table, kwis.always(1), contxt="x")
+
+
+def test_several_loggers_are_weighted_as_the_answer_weights_them():
+    rng = np.random.default_rng(3)
+    system = rng.integers(0, 2, 400)
+    chance = np.array([[0.9, 0.05, 0.05], [0.1, 0.2, 0.7]])
+    action = (rng.random(400)[:, None] > chance[system].cumsum(axis=1)[:, :-1]).sum(axis=1)
+    table = {
+        "action": action,
+        "reward": rng.normal(0.5 * action, 1),
+        "system": system,
+        "p_0": chance[0][action],
+        "p_1": chance[1][action],
+        "target": np.array([0.05, 0.15, 0.8])[action],
+    }
+    log = kwis.read_log(table, propensity="p", logger="system", context=[])
+    wis = kwis.evaluate(log, "target", estimators=["wis"], repair="never").rows[-1].estimate.value
+    assert kwis.sensitivity(log, "target", repair="never").of("target", "reward").value == pytest.approx(wis)

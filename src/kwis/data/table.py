@@ -60,6 +60,8 @@ class Table:
 
     def expand(self, names: str | Iterable[str], role: str) -> tuple[str, ...]:
         """Names of single columns, blocks replaced by their members."""
+        if not isinstance(names, Iterable):
+            raise InputError(f"`{role}` must be column names, got {names!r}")
         expanded: list[str] = []
         for name in [names] if isinstance(names, str) else names:
             if not isinstance(name, str) or (name not in self.columns and name not in self.blocks):

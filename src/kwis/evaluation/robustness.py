@@ -8,13 +8,12 @@ as WIS does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kwis.data.log import LoggedBandit
-from kwis.evaluation.sensitivity import Box
+from kwis.evaluation.sensitivity import box_of
 from kwis.policy.discrete import TargetPolicy
 from kwis.result.records import LOGGING_POLICY, Recommendation
 
@@ -62,9 +61,7 @@ def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) 
     if not target.logged.any():  # a random part of a log may hold no row of the target
         words = _words(0, 1.0) if sign == 0 else "not known to be robust: too few rows of its weight"
         return Robustness(target=found.target, reward=found.reward, factor=1.0, words=words)
-    assert log.propensity is not None
-    mass = np.ones(log.n) if log.row_weight is None else log.row_weight
-    box = Box.of(target.logged, log.propensity, log.reward[:, log.reward_number(found.reward)], mass)
+    box = box_of(log, target, log.reward_number(found.reward))
     value = box.range(1.0)[0]
     ranges = [box.range(gamma) for gamma in GAMMAS]
     factor = 1.0 if sign == 0 else box.moved(-sign * min(abs(claim.low), abs(claim.high)))
@@ -82,7 +79,7 @@ def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) 
 def _words(sign: int, factor: float) -> str:
     if sign == 0:
         return f"not told apart from the {LOGGING_POLICY} even if the propensities are right"
-    if np.isinf(factor):
+    if math.isinf(factor):
         return "holds whatever the error in the odds of the propensities"
     said = next((text for text in (f"{factor:.{digits}g}" for digits in (3, 4, 5)) if text != "1"), None)
     if said is None:

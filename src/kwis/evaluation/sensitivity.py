@@ -23,6 +23,7 @@ from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, 
 from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log
 from kwis.errors import InputError
+from kwis.policy.discrete import TargetPolicy
 from kwis.policy.target import Targets, resolve_targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
 from kwis.result.presentation import rewards_to_lower
@@ -96,13 +97,12 @@ def sensitivity(
     from kwis.evaluation.prepare import prepare
 
     with engine():
-        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng).repaired(repair)
-    assert ready.log.propensity is not None
+        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng).repaired(repair).pooled()
     mass = np.ones(ready.log.n) if ready.log.row_weight is None else ready.log.row_weight
     found = []
     for policy in ready.targets:
         for j, reward in enumerate(ready.log.reward_names):
-            box = Box.of(policy.logged, ready.log.propensity, ready.log.reward[:, j], mass)
+            box = box_of(ready.log, policy, j)
             baseline = float(np.average(ready.log.reward[:, j], weights=mass))
             found.append(_sensitivity(box, factors, policy.name, reward, baseline, less=reward in lower))
     return SensitivityAnalysis(results=tuple(found))
@@ -196,6 +196,15 @@ class Box:
             middle = (low + high) / 2
             low, high = (low, middle) if reached(math.exp(middle)) else (middle, high)
         return math.exp(high)
+
+
+def box_of(log: LoggedBandit, target: TargetPolicy, reward: int) -> Box:
+    """Box of a target on a log with propensities; weights by all loggers keep their factor."""
+    assert log.propensity is not None
+    mass = np.ones(log.n) if log.row_weight is None else log.row_weight
+    if target.factor is not None:
+        mass = mass * target.factor
+    return Box.of(target.logged, log.propensity, log.reward[:, reward], mass)
 
 
 def _words(target: str, reward: str, value: float, baseline: float, flip: float | None, *, less: bool) -> str:

@@ -46,6 +46,11 @@ def csv_rows(n: int = 40) -> list[str]:
 CSV = {"context": "age", "group": None, "time": None}
 
 
+@pytest.mark.parametrize("context", [False, 5])
+def test_a_context_that_is_no_column_is_refused(table: dict[str, Any], context: Any) -> None:
+    refused(f"`context` must be column names, got {context!r}", table, context=context)
+
+
 def test_a_missing_column_is_named_with_the_nearest_one(table: dict[str, Any]) -> None:
     refused(
         "`action` must name a column of the log, got 'acton'; did you mean 'action'?", table, action="acton"
