@@ -199,10 +199,24 @@ def test_prediction_files_of_vowpal_wabbit_are_policies(line: Any, tagged: bool,
     path = tmp_path / "new.pred"
     path.write_text("".join(f"{line(shares[i])}{f' d{i}' if tagged else ''}\n\n" for i in order))
     table = {"action": LOG.action + 1, "reward": LOG["reward"], "id": [f"d{i}" for i in range(N)]}
-    log = kwis.read_log(table, propensity=1 / 3, context=[], key="id")
+    log = kwis.read_log(table, propensity=1 / 3, context=[], key="id" if tagged else None)
     policy = whole(kwis.joined(path), log)
     assert policy.name == "new"
+    by = "by id" if tagged else "in their order"
+    assert policy.note == f"lines of new.pred were matched with rows of the log {by}; its first action is 1"
     np.testing.assert_allclose(policy.logged, shares[np.arange(N), LOG.action])
+
+
+def test_predictions_without_tags_have_no_key(tmp_path: Path) -> None:
+    table = {"action": LOG.action + 1, "reward": LOG["reward"], "id": list(range(N))}
+    path = tmp_path / "new.pred"
+    path.write_text("2 7\n" + "2\n" * (N - 1))  # one line has a tag
+    said = r"must have a tag on every line to be joined by `id` \(key\); without a key, its lines are matched"
+    keyed = kwis.read_log(table, propensity=1 / 3, context=[], key="id")
+    plain = kwis.read_log(table, propensity=1 / 3, context=["id"])
+    for log, policy in ((keyed, kwis.joined(path)), (plain, kwis.joined(path, key="id"))):
+        with pytest.raises(InputError, match=said):
+            resolve_target(log, policy)
 
 
 def test_actions_predicted_by_vowpal_wabbit_count_from_one_and_scores_are_refused(tmp_path: Path) -> None:

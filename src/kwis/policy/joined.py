@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,8 @@ def joined(source: LogSource, target: Target | None = None, *, key: str | None =
     ----------
     source
         Whatever :func:`kwis.read_log` reads, or a prediction file of Vowpal Wabbit
-        (:mod:`kwis.data.read.predictions`), whose tags are the keys. Without tags it must have one prediction
-        for every row of the log, in their order.
+        (:mod:`kwis.data.read.predictions`), whose tags are the keys. Without tags and without a key it must
+        have one prediction for every row of the log, in their order.
     target
         What the policy is in that table: a column, a prefix, :func:`kwis.chosen`, ...; nothing for a
         prediction file.
@@ -70,7 +70,14 @@ def joined(source: LogSource, target: Target | None = None, *, key: str | None =
     return Joined(source, target, key)
 
 
-def matched(policy: Joined, log: LoggedBandit) -> Table | Floats:
+class Predicted(NamedTuple):
+    """Probabilities of the log's actions from a prediction file, and how its lines and numbers were read."""
+
+    shares: Floats
+    note: str
+
+
+def matched(policy: Joined, log: LoggedBandit) -> Table | Predicted:
     """The rows of the other table that belong to those of the log; probabilities of a prediction file."""
     path = os.fspath(policy.source) if isinstance(policy.source, str | os.PathLike) else None
     if path is not None and format_of(path) is None and os.path.isfile(path) and are_predictions(path):
@@ -128,10 +135,15 @@ def _spelled(label: Label) -> str:
     return str(label)
 
 
-def _predicted(path: str, policy: Joined, log: LoggedBandit) -> Floats:
+def _predicted(path: str, policy: Joined, log: LoggedBandit) -> Predicted:
     predictions = read_predictions(path)
     key = policy.key or log.key
-    if predictions.tags and key is not None:
+    if key is not None and not predictions.tags:
+        raise InputError(
+            f"{path!r} must have a tag on every line to be joined by `{key}` (key); without a key, its lines "
+            "are matched with the rows of the log in their order"
+        )
+    if key is not None:
         tags = Column("text", *_coded(predictions.tags))
         rows = _places(log.table.column(key, "key"), tags, key, repr(path))
     elif len(predictions.shares) == (log.source_rows or log.n):
@@ -141,7 +153,10 @@ def _predicted(path: str, policy: Joined, log: LoggedBandit) -> Floats:
             f"{path!r} must have one prediction per row of the log, got {len(predictions.shares):,} for "
             f"{log.source_rows or log.n:,} rows; tags and a key would match them"
         )
-    return _by_action(predictions, rows, log.action_names, path)
+    by = "in their order" if key is None else f"by {key}"
+    shares = _by_action(predictions, rows, log.action_names, path)
+    note = f"lines of {os.path.basename(path)} were matched with rows of the log {by}; its first action is "
+    return Predicted(shares, note + repr(log.action_names[0]))
 
 
 def _coded(tags: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:

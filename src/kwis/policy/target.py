@@ -186,7 +186,8 @@ def _from_other_table(log: LoggedBandit, target: Joined, name: str | None) -> Ta
     other = matched(target, log)
     if not isinstance(other, Table):
         source = f"predictions of Vowpal Wabbit, `{target.source}`"
-        return from_array(log, other, name or Path(str(target.source)).stem, source)
+        policy = from_array(log, other.shares, name or Path(str(target.source)).stem, source)
+        return policy.noted(other.note)
     assert target.target is not None
     is_path = isinstance(target.source, str | os.PathLike)
     where, code = (f"{target.source}", repr(str(target.source))) if is_path else ("another table", "table")
