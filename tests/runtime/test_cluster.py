@@ -107,6 +107,44 @@ def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
     client.wait_for_workers(2)
 
 
+@pytest.mark.slow
+def test_what_a_killed_worker_leaves_is_removed_by_the_next(tmp_path):
+    place, path = tmp_path / "temporary", tmp_path / "log.jsonl"
+    place.mkdir()
+    rows = [json.dumps(row) for row in table(30_000).to_pylist()]
+    path.write_text("\n".join([*rows, "no JSON"]))
+    left = []
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs=50,
+            env={"TMPDIR": str(place)},
+        ) as alone,
+        Client(alone) as connected,
+    ):
+        (victim,) = connected.run(os.getpid).values()
+
+        def kill():
+            while not left:
+                time.sleep(0.001)
+                left.extend(place.glob("kwis-*/*"))
+            os.kill(victim, signal.SIGKILL)
+            left.extend(place.glob("kwis-*/*"))
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        scanned = kwis.scan_log(path, context=["age", "cost"], skip_bad_lines=True)
+        answer = kwis.evaluate(scanned, "p_new", estimators=[kwis.WIS()], client=connected)
+        killer.join()
+        assert left == [left[0]] * 2  # it was there when the worker was dead
+        assert connected.run(os.getpid) != {victim}
+        assert list(place.glob("kwis-*")) == []
+    assert "left out, as not JSON: 1 of 30,001 lines" in answer.notes
+    assert not [left for left in place.rglob("*") if left.suffix != ".lock" and left.is_file()]
+
+
 def test_a_corrupt_file_is_named(client, tmp_path):
     folder = write(tmp_path / "log", table(900), [300, 600])
     broken = folder / "part-1.parquet"

@@ -5,33 +5,37 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-PREFIX = "kwis-lines-"
-YOUNG = 60.0  # seconds in which whoever made a folder has to lock it
+PREFIX = "kwis-scratch-"
+_TRIES = 5  # where no folder can be locked there is no use in making more of them
 
 
 @contextmanager
 def scratch() -> Iterator[str]:
     """A folder of one's own; those that killed processes left behind are removed first."""
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
-        lock = _locked(folder)
-        try:
-            _remove_left(Path(folder).parent)
-            yield folder
-        finally:
-            if lock is not None:
-                os.close(lock)
+    remove_left()
+    folder, lock = _locked_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
-def _remove_left(place: Path) -> None:
-    for folder in place.glob(f"{PREFIX}*"):
+def remove_left() -> None:
+    """Remove the folders of dead processes: those of this user that nobody holds the lock of."""
+    try:
+        left = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    except OSError:
+        return
+    for folder in left:
         try:
-            about = folder.lstat()
-            if about.st_uid != os.getuid() or time.time() - about.st_mtime < YOUNG:
+            if folder.lstat().st_uid != os.getuid():
                 continue
             lock = _locked(str(folder))
         except (OSError, AttributeError):  # it is gone, or there are no users of this kind
@@ -39,6 +43,34 @@ def _remove_left(place: Path) -> None:
         if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
+
+
+@cache
+def remove_left_once() -> None:
+    """The same, once in the life of a process."""
+    remove_left()
+
+
+def _locked_folder() -> tuple[str, int | None]:
+    """A new folder and its lock. Another process may take it for one of the dead before it is locked, and
+    then has the lock: the next one is tried.
+    """
+    for _ in range(_TRIES):
+        folder = tempfile.mkdtemp(prefix=PREFIX)
+        lock = _locked(folder)
+        if lock is not None and _is(folder, lock):
+            return folder, lock
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+    return tempfile.mkdtemp(prefix=PREFIX), None
+
+
+def _is(folder: str, opened: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(folder), os.fstat(opened))
+    except OSError:
+        return False
 
 
 def _locked(folder: str) -> int | None:

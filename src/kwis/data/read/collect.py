@@ -29,6 +29,7 @@ from kwis.data.table import Table, stacked
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.runtime.runner import Progress, Runner, runner_of
+from kwis.runtime.scratch import remove_left_once
 from kwis.typing import Client, LogSource
 
 STRETCH_ROWS = 1 << 20
@@ -149,4 +150,5 @@ def _stretch(pieces: Sequence[Table]) -> Table:
 
 
 def _pieces(read: Callable[..., Iterable[Any]], part: Any, names: Sequence[str]) -> list[Table]:
+    remove_left_once()  # a worker's own machine has temporary folders of its own
     return [from_frame(table, piece=True) for table in read(part, names) if table.num_rows]

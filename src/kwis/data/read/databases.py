@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kwis.data.columns import object_array
-from kwis.data.read.duck import clear_errors, connect, first_line, quoted, run_query
+from kwis.data.read.duck import connect, first_line, quoted, run_query
 from kwis.data.read.folders import named
 from kwis.data.read.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sqlite_select
 from kwis.data.read.source import Source
@@ -45,9 +45,7 @@ def read_database(path: str, kind: str, query: str | None, allow_external: bool 
         finally:
             source.close()
         return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="sqlite")
-    with clear_errors(f"cannot open {path!r}"):
-        connection = connect(path)
-    with connection:
+    with connect(path) as connection:
         wanted = _Wanted.of(query, lambda: _duckdb_tables(connection))
         table = run_query(connection, wanted.query, confined=not allow_external)
     return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="duckdb")

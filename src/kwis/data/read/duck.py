@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from kwis.data.columns import EXACT
 from kwis.data.read.queries import QUERY_CELLS, confine, in_time, one_select
 from kwis.data.table import Table, refuse_alike, table_of
 from kwis.errors import InputError
+from kwis.runtime.scratch import scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,11 +33,24 @@ _AS_TEXT = {"enum", "uuid"}
 _AS_SECONDS = {"time", "time_ns", "time with time zone", "interval"}
 
 
-def connect(database: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """Connection to a database file, opened for reading only, or to a new one in memory."""
+@contextmanager
+def connect(database: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connection to a database file, opened for reading only, or to a new one in memory. What does not fit
+    into memory goes to a temporary folder; DuckDB's own choice would be the working directory or that of the
+    database.
+    """
     import duckdb
 
-    return duckdb.connect(database, read_only=database != ":memory:")
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch())
+        except OSError:  # no place to write: memory has to do
+            folder = ""
+        with clear_errors(f"cannot open {database!r}"):
+            opened = duckdb.connect(database, read_only=database != ":memory:")
+        connection = stack.enter_context(opened)
+        connection.execute(f"SET temp_directory={literal(folder)}")
+        yield connection
 
 
 @contextmanager

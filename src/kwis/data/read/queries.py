@@ -29,7 +29,6 @@ _LIMITS = (
     "SET autoinstall_known_extensions=false",
     "SET autoload_known_extensions=false",
     "SET allow_community_extensions=false",
-    "SET temp_directory=''",
     "SET enable_external_access=false",
     "SET lock_configuration=true",
 )
@@ -45,8 +44,21 @@ _SQLITE_ALLOWED = (
 
 def confine(connection: duckdb.DuckDBPyConnection) -> None:
     """Take away everything from a connection but what it holds already; this cannot be undone."""
-    for limit in (_memory_limit(connection), *_LIMITS):
+    for limit in (_memory_limit(connection), _no_files(connection), *_LIMITS):
         connection.execute(limit)
+
+
+def _no_files(connection: duckdb.DuckDBPyConnection) -> str:
+    """SQL that leaves no folder to a query but the one that the log itself is in already, where it does not
+    fit into memory.
+    """
+    import duckdb
+
+    try:
+        connection.execute("SET temp_directory=''")
+    except duckdb.NotImplementedException:  # it is in use
+        return "SET allowed_directories=[current_setting('temp_directory')]"
+    return "SET allowed_directories=[]"
 
 
 def _memory_limit(connection: duckdb.DuckDBPyConnection) -> str:

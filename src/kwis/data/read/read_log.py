@@ -28,6 +28,7 @@ from kwis.data.read.obp import from_feedback, is_feedback
 from kwis.data.read.recognise import recognised
 from kwis.data.read.source import Roles, Source
 from kwis.errors import InputError
+from kwis.runtime.scratch import remove_left_once
 from kwis.typing import LogSource
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def read_source(source: LogSource, reading: Reading = Reading()) -> Source:  # n
     """The table behind a source, in the format named or else recognised."""
     if reading.format is not None and reading.format not in FORMATS:
         raise InputError(f"`format` must be one of {', '.join(FORMATS)}, got {reading.format!r}")
+    remove_left_once()
     query = reading.query
     if isinstance(source, str | os.PathLike):
         return _read_path(os.fspath(source), reading)
