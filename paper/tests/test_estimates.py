@@ -144,6 +144,21 @@ def test_rows_of_weight_zero_contribute_nothing(experiment: Experiment) -> None:
         assert np.allclose(ours.std_error, [one.std_error for one in public], rtol=1e-9)
 
 
+@pytest.mark.parametrize("bandwidth", [0.4, 4.0])
+def test_the_tiniest_weights_leave_every_error_finite(bandwidth: float, experiment: Experiment) -> None:
+    weight = experiment.weight.copy()
+    weight[::3] *= 1e-310
+    tiny = replace(experiment, weight=weight)
+    states = Sums(tiny.context).states
+    ours = [*_kernel_estimates(tiny, bandwidth), plain_estimates(tiny, states)["state-wis"]]
+    public = [kwis.KernelWIS(bandwidth), kwis.KernelWIS(bandwidth, normalised=True), kwis.StateWIS()]
+    for found, estimator in zip(ours, public, strict=True):
+        expected = [estimator.estimate(sample) for sample in _samples(tiny)]
+        assert np.isfinite(found.std_error).all()
+        assert np.allclose(found.value, [one.value for one in expected], rtol=1e-12)
+        assert np.allclose(found.std_error, [one.std_error for one in expected], rtol=1e-9)
+
+
 @pytest.mark.parametrize("bandwidth", _BANDWIDTHS)
 def test_bootstrap_ends_redo_the_whole_statistic_on_resampled_rows(
     bandwidth: float, laboratory: Laboratory, experiment: Experiment

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis.estimators.neighbourhood import LocalSums
-from kwis.sample import safe_ratio
+from kwis.sample import balanced, safe_ratio
 from kwis.typing import Floats
 from kwis_paper.simulate import Experiment
 
@@ -103,7 +103,6 @@ def local_estimates(
     return plain.estimates, normalised.estimates
 
 
-@np.errstate(over="ignore", invalid="ignore")  # the tiniest weights make infinite shares, and are stored so
 def local_of(
     weight: Floats, rewards: Sequence[Floats], sums: LocalSums
 ) -> list[tuple[Influenced, Influenced]]:
@@ -114,6 +113,8 @@ def local_of(
     Products are linear in ``r``, so two per reward and two for the normaliser serve all.
     """
     n = weight.shape[0]
+    # Nothing here depends on the scale of the weights, but shares of tiny ones would be infinite.
+    weight = np.stack([balanced(column, n) for column in weight.T], axis=1)
     around = sums(np.concatenate([np.ones((n, 1)), weight], axis=1))
     count, mass = around[:, :1], around[:, 1:]
     applied = safe_ratio(weight * count, np.broadcast_to(mass, weight.shape))
