@@ -38,7 +38,6 @@ from kwis_paper.compact import (
     write_csv,
     write_gz,
 )
-from kwis_paper.estimates import PER_FEATURE
 from kwis_paper.reading import read_store
 from kwis_paper.records import CellFacts
 from kwis_paper.results import (
@@ -118,42 +117,6 @@ def _merged(
         | dict(second.get(name, {}))
         for name in named
     }
-
-
-def with_earlier(results: Results, earlier: Results) -> Results:
-    """Add what earlier results have of the very same experiments by other estimators, with bandwidths.
-
-    An experiment is the same if its facts and its WIS estimate are: a policy trained in another way is
-    another experiment under the same name.
-    """
-    ours, theirs = results.outcomes.get("wis", {}), earlier.outcomes.get("wis", {})
-    same = {
-        key
-        for key, facts in results.cells.items()
-        if key in ours
-        and key in theirs
-        and earlier.cells[key] == facts
-        and (ours[key].value, ours[key].std_error) == (theirs[key].value, theirs[key].std_error)
-    }
-    added = {
-        name: {key: one for key, one in found.items() if key in same}
-        for name, found in earlier.outcomes.items()
-        if name.startswith(PER_FEATURE)
-    }
-    bandwidths = {
-        kind: {key: one for key, one in found.items() if key in same}
-        for kind, found in earlier.bandwidths.items()
-        if kind.startswith("per-feature")
-    }
-    stages = tuple(timing for timing in earlier.timings if timing.stage.startswith("per-feature"))
-    return replace(
-        results,
-        outcomes=dict(results.outcomes)
-        | {name: {**found, **results.outcomes.get(name, {})} for name, found in added.items()},
-        bandwidths=dict(results.bandwidths)
-        | {kind: {**found, **results.bandwidths.get(kind, {})} for kind, found in bandwidths.items()},
-        timings=(*results.timings, *stages),
-    )
 
 
 def write(results: Results, folder: Path | str) -> Path:

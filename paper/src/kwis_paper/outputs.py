@@ -248,12 +248,13 @@ def export(
         from importlib import metadata
 
         from kwis_paper import archive
+        from kwis_paper.earlier import with_earlier
         from kwis_paper.reading import read_store
         from kwis_paper.results import Provenance
 
         results = archive.merge([read_store(path) for path in store or [STORE]])
         if earlier is not None:
-            results = archive.with_earlier(results, archive.read(earlier))
+            results = with_earlier(results, archive.read(earlier))
         archive.write(
             replace(results, provenance=Provenance(command=made_by, version=metadata.version("kwis"))), out
         )
