@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from kwis import InputError
-from kwis_paper import archive, checkout
+from kwis_paper import archive, checkout, reproduction
+from kwis_paper.contents import TABLES
 from kwis_paper.earlier import with_earlier
 from kwis_paper.results import Results
+from kwis_paper.tables import all_tables
 from paper.tests.made_up import half_as_bad, results_of
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +32,12 @@ def test_the_table_of_the_summary_is_made_between_its_marks_and_nowhere_else(res
     assert checkout.with_table(found, results) == found
     with pytest.raises(InputError, match="must hold the lines"):
         checkout.with_table("# Title", results)
+
+
+def test_every_published_table_stands_on_the_page_of_all_of_them(results: Results) -> None:
+    page = reproduction.as_page(results)
+    shown = {table.label for table in all_tables(results) if f"### {table.title}\n" in page}
+    assert set(TABLES) <= shown
 
 
 def test_pages_are_written_once_and_a_check_says_what_would_change(results: Results, tmp_path: Path) -> None:

@@ -11,13 +11,23 @@ from kwis_paper.tables.writers import as_markdown
 _PARTS = (
     ("Agreement, table by table", "agreement"),
     ("IW and SNIW policies", "setups"),
+    ("Datasets", "datasets"),
+    ("Overall errors", "overall-published"),
+    ("Percentiles of the predictions", "percentiles"),
     ("Oracle behaviour policies", "oracle-published"),
-    ("Learnt logging policies", "learnt-oracle-published"),
+    ("Non-oracle behaviour policies", "non-oracle-published"),
     ("Continuous rewards, as printed", "continuous-published"),
     ("Continuous rewards, the other reading", f"continuous-published-{OTHER_READING}"),
     ("Continuous rewards, reading by reading", "continuous-readings"),
+    ("Shared and per-feature bandwidths", "bandwidths-published"),
+    ("Learnt logging policies, oracle", "learnt-oracle-published"),
+    ("Learnt logging policies, non-oracle", "learnt-non-oracle-published"),
     ("Coverage", "coverage-fit"),
+    ("Coverage, oracle", "oracle-coverage-published-fixed-percentile"),
+    ("Coverage, non-oracle", "non-oracle-coverage-published-fixed-percentile"),
+    ("Assumptions of the theorem", "assumptions"),
     ("Claims made in prose", "claims"),
+    ("Times measured", "timings"),
 )
 
 
