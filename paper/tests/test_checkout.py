@@ -81,8 +81,10 @@ def test_what_is_new_of_an_estimator_joins_what_earlier_results_have_of_it(resul
     def with_plain(keys: tuple[str, ...], value: float) -> Results:
         plain = {key: replace(wis[key], value=value) for key in keys}
         widths = {key: shared[key] for key in keys}
+        spent = replace(results.timings[0], dataset="yeast", setting="oracle", stage=kind, seconds=value)
         return replace(
             results,
+            timings=(spent,),
             outcomes={**results.outcomes, name: plain},
             bandwidths={**results.bandwidths, kind: widths},
         )
@@ -94,3 +96,6 @@ def test_what_is_new_of_an_estimator_joins_what_earlier_results_have_of_it(resul
         third: 0.2,
     }
     assert set(found.bandwidths[kind]) == {first, second, third}
+    assert [one.seconds for one in found.timings] == [0.2, 0.1]
+    again = with_earlier(with_plain((first, second), 0.2), with_plain((first, second), 0.1))
+    assert [one.seconds for one in again.timings] == [0.2]

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from kwis_paper import cost
 from kwis_paper.catalogue import PAPER_DATASETS, spec_of
 from kwis_paper.simulate import Design
@@ -17,6 +19,14 @@ def test_the_cost_of_a_setting_is_that_of_its_batches_and_cells() -> None:
     two = cost.choosing(1000, cost.BATCH, design) + one + cost.BATCH * cost.estimating(1000, design)
     assert cost.of_cells(1000, cost.BATCH + 10, design) == two
     assert cost.of_cells(1000, 0, design) == 0
+
+
+def test_a_search_per_feature_costs_by_pairs_and_columns_and_no_more_than_the_longest() -> None:
+    design = Design()
+    one = cost.searching(1000, 10, design)
+    assert cost.searching(2000, 10, design) == pytest.approx(4 * one)
+    assert cost.searching(1000, 30, design) == pytest.approx(3 * one)
+    assert cost.searching(28_000, 40, design) == cost.searching(20_000, 16, design)
 
 
 def test_time_left_was_told_within_three_times_what_it_was_once_a_hundredth_was_done() -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 import types
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import kwis
 from kwis import InputError
 from kwis.typing import Floats
-from kwis_paper import stages
+from kwis_paper import cost, stages
 from kwis_paper.catalogue import PAPER_DATASETS
 from kwis_paper.datasets import load
 from kwis_paper.estimates import PLAIN, SHARED
@@ -25,7 +26,7 @@ from kwis_paper.paper_intervals import ESTIMATORS, METHODS
 from kwis_paper.progress import Progress
 from kwis_paper.runner import Task, estimator_from, run
 from kwis_paper.sample import bandwidth_sample
-from kwis_paper.simulate import Experiment, Laboratory
+from kwis_paper.simulate import Design, Experiment, Laboratory
 from kwis_paper.status import status
 from kwis_paper.store import Store
 from kwis_paper.study import cell, cell_of
@@ -274,6 +275,28 @@ def test_per_feature_bandwidths_run_on_a_sample_of_cells(finished: Path, table: 
         assert all(
             store.bandwidths(stages.WARM_KIND)[key].score <= shared[key].score * (1 + 1e-9) for key in only
         )
+
+
+def test_searches_per_feature_are_part_of_the_time_left(
+    finished: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+
+    class Counting(Progress):
+        def __init__(self, *args: Any, work: float) -> None:
+            super().__init__(*args, work=work)
+            told.append(work)
+
+        def advance(self, cells: int, label: str, work: float = 0.0) -> None:
+            told.append(-work)
+
+    monkeypatch.setattr("kwis_paper.runner.Progress", Counting)
+    only = frozenset(one.key for one in _cells(table)[5:8])
+    with Store(_copy(finished, tmp_path)) as store:
+        run(store, _task(table, per_feature=stages.WARM_KIND, only=only), io.StringIO())
+    searches = 3 * cost.searching(200, 2, Design())
+    assert told[0] > searches > 0
+    assert sum(told) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_the_arrays_of_a_cell_are_those_the_run_used(tmp_path: Path) -> None:

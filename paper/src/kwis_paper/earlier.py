@@ -37,7 +37,16 @@ def with_earlier(results: Results, earlier: Results) -> Results:
         for kind, found in earlier.bandwidths.items()
         if kind.startswith("per-feature")
     }
-    stages = tuple(timing for timing in earlier.timings if timing.stage.startswith("per-feature"))
+    # Times of searches that the new run has all made again are not those of these results.
+    used = {
+        (results.cells[key].dataset, results.cells[key].setting, kind)
+        for kind, found in bandwidths.items()
+        for key in found
+        if key not in results.bandwidths.get(kind, {})
+    }
+    stages = tuple(
+        timing for timing in earlier.timings if (timing.dataset, timing.setting, timing.stage) in used
+    )
     return replace(
         results,
         outcomes=dict(results.outcomes)

@@ -26,7 +26,7 @@ from kwis_paper.grid import SETTINGS, Cell, dataset_cells
 from kwis_paper.progress import Progress
 from kwis_paper.records import CellFacts, StoredBandwidth
 from kwis_paper.sample import whole_pairs
-from kwis_paper.simulate import Laboratory
+from kwis_paper.simulate import Design, Laboratory
 from kwis_paper.store import Store
 
 
@@ -140,7 +140,8 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
     pending = {(dataset.name, setting): pending_of(store, task, cells) for dataset, setting, cells in plan}
     left = sum(map(len, pending.values()))
     work = sum(
-        cost.of_cells(dataset.n, len(pending[dataset.name, setting]), store.design)
+        len(pending[dataset.name, setting]) * _searching(dataset, task, store.design)
+        + cost.of_cells(dataset.n, len(pending[dataset.name, setting]), store.design)
         for dataset, setting, _ in plan
     )
     progress = Progress(left, stream, work=work)
@@ -161,6 +162,11 @@ def run(store: Store, task: Task, stream: TextIO | None = None) -> Summary:
         elsewhere=tally.elsewhere,
         seconds=time.monotonic() - start,
     )
+
+
+def _searching(dataset: Dataset, task: Task, design: Design) -> float:
+    """Cost of the bandwidths of a cell beside the shared one."""
+    return cost.searching(dataset.n, dataset.context.shape[1], design) if task.per_feature else 0.0
 
 
 def cells_of(dataset: Dataset | DatasetSpec, setting: str, task: Task) -> list[Cell]:
@@ -215,6 +221,7 @@ class _Setting:
     def _batch(self, batch: Sequence[Cell], todo: Sequence[Cell]) -> None:
         label = f"{self.laboratory.dataset.name} {self.setting}"
         n, design = self.laboratory.dataset.n, self.store.design
+        each = cost.estimating(n, design) + _searching(self.laboratory.dataset, self.task, design)
         begun = time.monotonic()
         trained = self.laboratory.train(batch)
         if trained:
@@ -226,7 +233,7 @@ class _Setting:
         begun = time.monotonic()
         for cell in todo:
             self._cell(cell, shared.get(cell.key), errors.get(cell.key))
-            self.progress.advance(1, label, cost.estimating(n, design))
+            self.progress.advance(1, label, each)
         self._time(self._stage, len(todo), begun)
 
     @property
