@@ -27,6 +27,8 @@ class BandwidthChoice:
     isolated
         Held-out rows without a neighbour at ``value`` (compact kernels only), predicted by their nearest
         rows.
+    uncertainty
+        How far ``log(value)`` may be from the minimum, where its place need not be exact; 0 where it is.
 
     See Also
     --------
@@ -50,6 +52,7 @@ class BandwidthChoice:
     end_scores: Floats
     evaluations: int
     isolated: int = 0
+    uncertainty: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +66,15 @@ class Precision:
         corrected the estimate.
     error
         Standard deviation of the difference to the value from all pairs: 1.96 times that covers it in 95 % of
-        samples. The standard error of the estimate, and its influence, include it.
+        samples. The standard error of the estimate, and its influence, include it but for ``bandwidth``.
+    bandwidth
+        The part of ``error`` that comes of a bandwidth near that of the smallest held-out error.
     """
 
     neighbours: int
     checked: int
     error: float
+    bandwidth: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

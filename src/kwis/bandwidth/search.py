@@ -58,7 +58,9 @@ Callback = Callable[[Progress], object]
 
 @dataclass(slots=True)
 class Search:
-    """Evaluations of one weight vector, counted, reported and remembered."""
+    """Evaluations of one weight vector, counted, reported and remembered; ``uncertainty`` is how far an end
+    may be from its minimum in ``log h``, where its place need not be exact.
+    """
 
     plan: Plan
     weight: Floats
@@ -67,6 +69,7 @@ class Search:
     start: int = 0
     starts: int = 1
     ends: list[tuple[Bandwidth, float]] = field(default_factory=list)
+    uncertainty: float = 0.0
 
     def score(self, bandwidth: Bandwidth, how: CrossValidation) -> Score:
         return self._told(how.score(self.weight, bandwidth))
@@ -150,8 +153,9 @@ def shared_bandwidth(search: Search, typical: float, kinked: bool, exact: bool =
         elif dip == 0:
             search.ends.append((float(grid[0]), valley.score))  # as good as infinite
         elif not search.ends or valley.score - curvature * spacing**2 / 4 < search.best()[1]:
-            x, score, _ = _descend(search, search.plan.locate, valley, _ROUGH, _NEAR)
-            search.ends.append((math.exp(x), score))
+            bottom = _descend(search, search.plan.locate, valley, _ROUGH, _NEAR)
+            search.ends.append((math.exp(bottom.x), bottom.score))
+            search.uncertainty = max(search.uncertainty, bottom.uncertainty)
 
 
 def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
@@ -182,20 +186,30 @@ class Valley:
 def refine(search: Search, valley: Valley) -> None:
     """Find the bottom of a valley, first roughly, then exactly; it goes to ``search.ends``."""
     if search.plan.locate is not search.plan.finish:
-        x, _, curvature = _descend(search, search.plan.locate, valley, _ROUGH)
-        valley = replace(valley, guess=x, curvature=curvature, score=math.inf)
-    x, score, _ = _descend(search, search.plan.finish, valley, _FLAT)
-    search.ends.append((math.exp(x), score))
+        rough = _descend(search, search.plan.locate, valley, _ROUGH)
+        valley = replace(valley, guess=rough.x, curvature=rough.curvature, score=math.inf)
+    bottom = _descend(search, search.plan.finish, valley, _FLAT)
+    search.ends.append((math.exp(bottom.x), bottom.score))
 
 
-def _descend(
-    search: Search, how: CrossValidation, valley: Valley, gain: float, near: float = 0.0
-) -> tuple[float, float, float]:
+@dataclass(frozen=True, slots=True)
+class Bottom:
+    """Where a descent ended, in ``log h``, and how far that may be from the minimum: by its last step, or by
+    the one that was not worth taking.
+    """
+
+    x: float
+    score: float
+    curvature: float
+    uncertainty: float = 0.0
+
+
+def _descend(search: Search, how: CrossValidation, valley: Valley, gain: float, near: float = 0.0) -> Bottom:
     """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the
     bracket does not shrink. A step shorter than ``near`` is the last, and its score is that of the parabola.
     """
     low, high, x, curvature = valley.low, valley.high, valley.guess, valley.curvature
-    best = (x, math.inf, curvature)
+    best = Bottom(x, math.inf, curvature)
     previous: tuple[float, float] | None = None
     width, slow, misled = high - low, 0, False
     for steps in range(_STEPS):
@@ -204,12 +218,13 @@ def _descend(
         if previous is not None and x != previous[0]:
             curvature = (slope - previous[1]) / (x - previous[0])
         previous = (x, slope)
-        if score.value < best[1]:
-            best = (x, score.value, curvature)
+        newton = abs(slope) / curvature if curvature > 0 else math.inf
+        if score.value < best.score:
+            best = Bottom(x, score.value, curvature, newton)
         low, high = (x, high) if slope < 0 else (low, x)
         hope = abs(slope) * (high - low if curvature <= 0 else min(high - low, abs(slope) / (2 * curvature)))
         if hope <= gain * score.value or high - low < 1e-9:
-            if misled or best[1] <= valley.score * (1 + gain):
+            if misled or best.score <= valley.score * (1 + gain):
                 break
             # The guess led to flat ground above the node that was scanned: begin again from there.
             misled, low, high, x = True, valley.low, valley.high, valley.node
@@ -218,9 +233,9 @@ def _descend(
         step = x - slope / curvature if curvature > 0 and slow < _PATIENCE else math.nan
         known = steps > 0 and abs(step - x) < near  # the curvature between two points, not that of the scan
         if known and low < step < high and score.value <= valley.score * (1 + gain):
-            return step, score.value - slope * (x - step) / 2, curvature
+            return Bottom(step, score.value - slope * (x - step) / 2, curvature, abs(step - x))
         x = step if low < step < high else (low + high) / 2
-    return best
+    return replace(best, uncertainty=min(best.uncertainty, high - low))
 
 
 class _HopelessError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -154,7 +154,8 @@ class Problem:
         else:
             shared_bandwidth(search, self.typical, self.kernel.compact, exact)
             gain = _GAIN if exact else _ROUGH_GAIN
-        return self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search), gain)
+        made = self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search), gain)
+        return made if np.isinf(made.value).all() else replace(made, uncertainty=search.uncertainty)
 
     def _from_starts(self, search: Search, starts: Floats, cap: int) -> None:
         """L-BFGS-B from every start where evaluations are cheap, then from the best end, with what its start

@@ -165,11 +165,15 @@ class KernelWIS:
         choice = self.choose(sample) if self.selects_bandwidth else None
         held = self if choice is None else replace(self, bandwidth=choice.value)
         bandwidth = held._bandwidth(sample)
-        if sample.weight.any() and held.sampling(sample) is not None:
-            from kwis.estimators.together import Job, estimates_together
+        if not sample.weight.any() or self._over_all_pairs(sample.n):
+            return ratio_estimate(held, sample, bandwidth=bandwidth, choice=choice)
+        from kwis.estimators.bandwidth_error import with_bandwidth_error
+        from kwis.estimators.together import Job, estimates_together
 
-            return replace(estimates_together([Job(held, sample)])[0], bandwidth=bandwidth, choice=choice)
-        return ratio_estimate(held, sample, bandwidth=bandwidth, choice=choice)
+        jobs = [Job(held, sample)]
+        sampled = held.sampling(sample) is not None
+        found = estimates_together(jobs) if sampled else [ratio_estimate(held, sample)]
+        return replace(with_bandwidth_error(jobs, found, choice)[0], bandwidth=bandwidth, choice=choice)
 
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B), local means included and the bandwidth held."""

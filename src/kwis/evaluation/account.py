@@ -97,10 +97,10 @@ def _precision(measured: Sequence[Measured]) -> Iterable[str]:
         )
         reach, share = 1.96 * worst.error, worst.error / estimate.std_error if estimate.std_error > 0 else 0.0
         size = "less than 0.1" if share < 0.001 else f"{100 * share:.1f}"
+        place = " at the exact bandwidth" if worst.bandwidth else ""
         yield (
             f"Kernel-WIS is from {source}: {estimate.name} is within {reach:.1g} of the value from all "
-            f"pairs, an error of "
-            f"{size} % of its standard error, which includes it; exact=True computes all pairs"
+            f"pairs{place}, an error of {size} % of its standard error; exact=True computes all pairs"
         )
 
 

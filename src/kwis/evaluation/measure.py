@@ -13,6 +13,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.errors import UnsupportedError
 from kwis.estimators import traits
+from kwis.estimators.bandwidth_error import with_bandwidth_error
 from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import CrossValidated, KernelEstimator, Smoother
 from kwis.estimators.resampling import resamples
@@ -157,7 +158,8 @@ def measure(
             members = [
                 other for other in range(index, len(jobs)) if traits.family(jobs[other].estimator) == family
             ]
-            found = estimates_together([jobs[other] for other in members])
+            together = [jobs[other] for other in members]
+            found = with_bandwidth_error(together, estimates_together(together), chosen.get(family))
             done.update(
                 zip(members, (replace(one, **_bandwidth(family, chosen)) for one in found), strict=True)
             )
