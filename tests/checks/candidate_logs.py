@@ -20,6 +20,8 @@ class Design:
         Spread of the logger's scores.
     shared
         Whether actions differ in how often they are available.
+    own
+        Part of the scores that actions have by themselves, whatever the context.
     """
 
     actions: int
@@ -28,6 +30,7 @@ class Design:
     n: int
     heat: float = 0.7
     shared: bool = False
+    own: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,11 @@ class CandidateLog:
     @property
     def logged(self) -> Any:
         return self.chance[np.arange(len(self.action)), self.action]
+
+    @property
+    def even(self) -> Any:
+        """Propensities if every candidate were as likely."""
+        return 1 / self.available.sum(axis=1)
 
     def table(self, propensity: Any = None) -> dict[str, Any]:
         """A source for ``kwis.read_log``, with the right propensities or others."""
@@ -64,7 +72,7 @@ def candidate_log(design: Design, seed: int) -> CandidateLog:
     order = rng.random((n, k)) ** (1 / rng.uniform(0.3, 3, k) if design.shared else 1.0)
     rank = np.argsort(np.argsort(-order, axis=1), axis=1)
     available = rank < rng.integers(design.smallest, design.largest + 1, n)[:, None]
-    scores = design.heat * (rng.normal(size=k) + x @ rng.normal(size=(2, k)))
+    scores = design.heat * (design.own * rng.normal(size=k) + x @ rng.normal(size=(2, k)))
     powers = np.where(available, np.exp(scores), 0.0)
     chance = powers / powers.sum(axis=1, keepdims=True)
     action = (rng.random(n)[:, None] > chance.cumsum(axis=1)[:, :-1]).sum(axis=1)

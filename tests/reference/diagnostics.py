@@ -121,6 +121,19 @@ def uniform_number(key, number):
     return (mixed((key + number * 0x9E3779B97F4A7C15) % _WORD) >> 11) / 2**53
 
 
+def pairs_alike(feature, action, chance, group):
+    """Sum over pairs of rows of different groups: the product of their features, times that of what their
+    actions have beyond their chances.
+    """
+    surplus = [[(k == a) - p for k, p in enumerate(row)] for a, row in zip(action, chance, strict=True)]
+    return sum(
+        feature[i] * feature[j] * sum(x * y for x, y in zip(surplus[i], surplus[j], strict=True))
+        for i in range(len(action))
+        for j in range(len(action))
+        if group[i] != group[j]
+    )
+
+
 def redrawn_actions(chance, draw, seed=0, group=None, shared=0.0):
     """Actions of a log drawn anew: each row looks up its own number or, as often as pairs share,
     its group's.

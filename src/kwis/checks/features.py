@@ -16,10 +16,11 @@ _MOST_FEATURES = 600
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A number by its name, or a level of a category as 0 and 1."""
+    """A number by its name, or a level of a category as 0 and 1; and the raw column it is of."""
 
     name: str
     values: Floats
+    source: str
 
 
 def features_of(log: LoggedBandit) -> Iterator[Feature]:
@@ -31,7 +32,7 @@ def features_of(log: LoggedBandit) -> Iterator[Feature]:
         values = log.context[:, j]
         if feature.kind != "category":
             if feature.source:
-                yield Feature(feature.name, values)
+                yield Feature(feature.name, values, feature.source)
             continue
         codes = values.astype(np.int64)
         counts = np.bincount(codes, minlength=len(feature.levels))
@@ -40,7 +41,9 @@ def features_of(log: LoggedBandit) -> Iterator[Feature]:
             frequent = frequent[-1:]
         for code in frequent:
             yield Feature(
-                f"{feature.name} = {_shown(feature.levels[code])}", (codes == code).astype(np.float64)
+                f"{feature.name} = {_shown(feature.levels[code])}",
+                (codes == code).astype(np.float64),
+                feature.source,
             )
 
 

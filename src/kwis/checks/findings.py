@@ -103,14 +103,17 @@ class MeanTest:
     kind
         ``weight``: the mean weight of a target is 1. ``action``: an action was taken as often as its
         propensities say. ``confidence``: the propensities are neither too extreme nor too timid.
+        ``actions``, ``context``: the odds of many actions, each too rare to be tested, are what the
+        propensities say, whatever the context.
     subject
-        Name of the target or label of the action; empty for ``confidence``.
+        Name of the target, label of the action, or for ``context`` the column or ``the context``; else empty.
     region, column
         Where, in words, and the raw column that defines it (None: everywhere).
     mean, low, high
         The mean, 1 under right propensities, and its interval at 95 % by itself. For ``action``, how many
         times as often as the propensities say; for ``confidence``, the exponent that would mend the
-        propensities, to first order.
+        propensities, to first order; for ``actions`` and ``context``, by what factor odds are typically off,
+        to first order, without an interval.
     z
         The mean's distance from 1 in standard errors, corrected for skewness.
     p_value
@@ -118,7 +121,7 @@ class MeanTest:
         propensities.
     """
 
-    kind: Literal["weight", "action", "confidence"]
+    kind: Literal["weight", "action", "confidence", "actions", "context"]
     subject: Label
     region: str
     column: str | None
@@ -139,7 +142,14 @@ class MeanTest:
                 f"propensities are too {'timid' if self.mean > 1 else 'extreme'}, best to the "
                 f"power {self.mean:.2f}"
             ),
+            "actions": f"the odds of actions are off by a factor of about {self.mean:.2f}",
+            "context": (
+                f"{self.subject} changes the odds of actions by a factor of about {self.mean:.2f} more than "
+                f"the propensities say"
+            ),
         }[self.kind]
+        if math.isnan(self.low):
+            return f"{self.region}: {what}, {self.n:,} rows"
         return f"{self.region}: {what}, 95% {self.low:.2f} to {self.high:.2f}, {self.n:,} rows"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from kwis.checks.completed import completed, normalised
 from kwis.data.candidates import of_pairs, uniform
 from kwis.data.log import LoggedBandit
-from kwis.models.propensity.check import uniform_actions
+from kwis.models.propensity.check import uniform_actions, uniform_in_sets
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
 
@@ -60,7 +60,7 @@ def _stated(log: LoggedBandit) -> Floats | None:
     if log.behaviour is not None:
         return log.behaviour
     assert log.propensity is not None
-    if uniform_actions(log) is not None:
+    if uniform_actions(log) is not None or uniform_in_sets(log):
         return uniform(log.available, log.n, log.n_actions)
     return of_pairs(log.propensity, log.action, log.available, log.n_actions)
 

@@ -8,7 +8,8 @@ What right propensities fix, tested on the whole log and in every region of :mod
   known, by ``E[1{action = a} / propensity] = 1`` where the action is available; without candidate sets, below
   1 is then no fault, as it may not always have been;
 - where the whole distribution is known, its confidence: actions given a probability of 0.9 are taken 90 % of
-  the time.
+  the time;
+- where it is known and actions are many, the odds of all of them at once (:mod:`kwis.checks.pooled`).
 
 All of them together are judged by logs whose actions are drawn anew from the propensities
 (:mod:`kwis.checks.redraw`): exact where the whole distribution is known and each row is a draw of its own.
@@ -25,7 +26,7 @@ nobody named the candidates and its mean weight is far below 1, :mod:`kwis.check
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +37,7 @@ from kwis.checks.family import Family
 from kwis.checks.findings import MeanTest, PropensityReport
 from kwis.checks.locate import REST, located
 from kwis.checks.null import Null, null_of
+from kwis.checks.pooled import Pooled, pooled_of
 from kwis.checks.redraw import smallest_by_chance
 from kwis.checks.regions import EVERYWHERE, regions_of
 from kwis.checks.subjects import subjects_of
@@ -56,6 +58,7 @@ TESTED_ROWS = 200_000
 stay unseen.
 """
 _CELLS = 50_000_000  # rows times actions
+_UNTESTED = "propensities could not be tested: too few rows or groups, or nothing was left to chance"
 
 
 def propensity_report(
@@ -111,10 +114,16 @@ def propensity_report(
         signs = replace(signs, findings=(*signs.findings, hidden))
     family, notes = _family_of(log, targets, null, uniform=hidden is None)
     tests, failures = tuple[MeanTest, ...](), tuple[MeanTest, ...]()
-    if family.pairs:
-        smallest = smallest_by_chance(family, null)
-        tests = family.judged(smallest)
-        failures = _failures(family, tests, smallest, level, names)
+    pooled = pooled_of(log, null)
+    if family.pairs or pooled is not None:
+        if pooled is not None:
+            family = replace(family, size=family.size + pooled.size)
+        smallest = smallest_by_chance(family, null, pooled)
+        tests = family.judged(smallest) if family.pairs else ()
+        failures = _failures(family, tests, smallest, level, names, pooled)
+        tests += () if pooled is None else pooled.judged(smallest, family.size)
+    if not tests:
+        notes = (_UNTESTED, *notes)
     untested = None if tests else _draws_of(log)
     asks = log.available is None and not null.whole
 
@@ -155,7 +164,12 @@ def _manageable(
 
 
 def _failures(
-    family: Family, tests: Sequence[MeanTest], smallest: Floats, level: float, targets: Sequence[str]
+    family: Family,
+    tests: Sequence[MeanTest],
+    smallest: Floats,
+    level: float,
+    targets: Sequence[str],
+    pooled: Pooled | None,
 ) -> tuple[MeanTest, ...]:
     """Failures of the tests that need no target, then those of each target's weights in other places."""
 
@@ -166,6 +180,10 @@ def _failures(
 
     alone = found([i for i, test in enumerate(tests) if not _is_of(test, targets)])
     known = {test.region.removeprefix(REST) for test in alone}
+    if pooled is not None and EVERYWHERE not in known:
+        together = _pooled_failure(family, pooled, smallest, level, known)
+        alone = (*together, *alone)
+        known |= {test.region for test in together}
     if EVERYWHERE in known:
         return alone
     own = [
@@ -174,6 +192,21 @@ def _failures(
         for test in found([i for i, test in enumerate(tests) if _is_of(test, [name])])
     ]
     return (*alone, *(test for test in own if test.region.removeprefix(REST) not in known))
+
+
+def _pooled_failure(
+    family: Family, pooled: Pooled, smallest: Floats, level: float, known: Collection[str]
+) -> tuple[MeanTest, ...]:
+    """The strongest failure of the pooled tests; none if they pass without the rows of the regions that are
+    known to fail.
+    """
+    if known:
+        rows = np.any([region.rows for region in family.regions if region.label in known], axis=0)
+        rest = pooled.without(rows)
+        if not rest.enough or min(test.p_value for test in rest.judged(smallest, family.size)) >= level:
+            return ()
+    failed = [test for test in pooled.judged(smallest, family.size) if test.p_value < level]
+    return (min(failed, key=lambda test: (test.p_value, -test.z)),) if failed else ()
 
 
 def _is_of(test: MeanTest, targets: Sequence[str]) -> bool:
@@ -198,11 +231,7 @@ def _family_of(
     left_out = [
         name for name in dict.fromkeys(regions[r].column for _, r in every.pairs) if name not in tested
     ]
-    notes: list[str] = (
-        []
-        if every.pairs
-        else ["propensities could not be tested: too few rows or groups, or nothing was left to chance"]
-    )
+    notes = list[str]()
     if left_out:
         some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
         notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")

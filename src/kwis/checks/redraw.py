@@ -4,9 +4,6 @@ The same contexts, propensities, regions, masses and groups; only the actions ar
 itself that does not stand out among these has nothing to say against the propensities: with the whole
 distribution known that is an exact test, whatever the p-values of the single tests are worth. Where more of
 the redrawn logs are as bad as the log than a failure allows, no more are drawn (Besag and Clifford, 1991).
-
-Random numbers are a function of the seed, the draw and the row, so the sums have the same bits whatever the
-number of threads.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
@@ -14,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kwis.checks.drawn import keys_of, place_in, uniform
 from kwis.checks.family import Family
 from kwis.checks.null import Null
+from kwis.checks.pooled import Pooled
 from kwis.runtime.compile import compiled
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
@@ -29,23 +28,27 @@ _CELLS = 1 << 21  # entries of the largest array in flight
 _TOGETHER = 16  # draws that go by a row at a time
 
 
-def smallest_by_chance(family: Family, null: Null, seed: int = 0) -> Floats:
-    """Sorted smallest p-values of a family, one for each log with redrawn actions."""
-    sums = family.sums()
-    own = family.p_values(sums.z()).min() * (1 + 1e-9)
-    redrawn = _Redrawn(family, null, seed)
+def smallest_by_chance(family: Family, null: Null, pooled: Pooled | None = None) -> Floats:
+    """Sorted smallest p-values of a family and the pooled tests, one for each log with redrawn actions."""
+    families: list[_Redrawn | Pooled] = [] if pooled is None else [pooled]
+    if family.pairs:
+        families.append(_Redrawn(family, null))
+    own = min(one.own_p_values().min() for one in families) * (1 + 1e-9)
+    most = min(one.most for one in families)
     smallest = np.empty(0)
-    while len(smallest) < redrawn.most and (smallest <= own).sum() < _ENOUGH:
-        powers = redrawn.sums(len(smallest), min(_BATCH, redrawn.most - len(smallest)))
-        smallest = np.append(smallest, family.p_values(sums.spread.z(*powers)).min(axis=1))
+    while len(smallest) < most and (smallest <= own).sum() < _ENOUGH:
+        draws = min(_BATCH, most - len(smallest))
+        by_family = [one.redrawn_p_values(len(smallest), draws).min(axis=1) for one in families]
+        smallest = np.append(smallest, np.min(by_family, axis=0))
     return np.sort(smallest)
 
 
 class _Redrawn:
     """Logs with new actions, as far as the tests of a family look at them."""
 
-    def __init__(self, family: Family, null: Null, seed: int) -> None:
+    def __init__(self, family: Family, null: Null, seed: int = 0) -> None:
         self.family, self.null, self.seed = family, null, seed
+        self.own = family.sums()
         of_subject, self.of_region = np.array(family.pairs, dtype=np.int64).T
         used = [family.subjects[s] for s in np.unique(of_subject)]
         self.actions = [one for one in used if one.code is not None]
@@ -63,6 +66,14 @@ class _Redrawn:
         self.most = int(
             np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS)
         )
+
+    def own_p_values(self) -> Floats:
+        """``(m,)`` p-values of the log, times their rivals."""
+        return self.family.p_values(self.own.z())
+
+    def redrawn_p_values(self, first: int, draws: int) -> Floats:
+        """``(draws, m)`` the same in redrawn logs."""
+        return self.family.p_values(self.own.spread.z(*self.sums(first, draws)))
 
     def sums(self, first: int, draws: int) -> tuple[Floats, ...]:
         """``(draws, m)`` sums of scores by test and, where they are used, of their squares and cubes."""
@@ -143,21 +154,6 @@ def _places(family: Family) -> Ints:
     return places
 
 
-@compiled(nogil=True, error_model="numpy", inline="always")
-def _mixed(x):
-    """SplitMix64."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@compiled(nogil=True, error_model="numpy", inline="always")
-def _uniform(key, number):
-    return (_mixed(key + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * (
-        1.0 / 9007199254740992.0
-    )
-
-
 @compiled(nogil=True, error_model="numpy")
 def _redraw(
     seed,
@@ -182,7 +178,7 @@ def _redraw(
     number of its own or, as often as ``sharing`` says, that of its group. Draws go by the row together, so
     that what they add is added to sums beside each other.
     """
-    n, k, powers, width = gains.shape
+    n, _, powers, width = gains.shape
     others = width - 1
     subjects, step = actions + others, powers * _TOGETHER
     total = np.zeros((regions, subjects * step))
@@ -194,23 +190,14 @@ def _redraw(
         some = min(_TOGETHER, out.shape[1] - begin)
         total[:] = 0.0
         for d in range(some):
-            key = _mixed(
-                seed * np.uint64(4) + np.uint64(first + begin + d + 1) * np.uint64(0xD1342543DE82EF95)
-            )
-            keys[0, d], keys[1, d], keys[2, d] = key, _mixed(key + np.uint64(1)), _mixed(key + np.uint64(2))
+            keys[0, d], keys[1, d], keys[2, d] = keys_of(seed, first + begin + d)
         for i in range(n):
             for d in range(some):
-                u = _uniform(keys[0, d], start + i)
-                if group.shape[0] > 0 and _uniform(keys[2, d], start + i) < sharing:
-                    u = _uniform(keys[1, d], group[i])
-                low, high = 0, k - 1
-                while low < high:
-                    middle = (low + high) // 2
-                    if ends[i, middle] > u:
-                        high = middle
-                    else:
-                        low = middle + 1
-                taken[d], place[d] = low, slot[low] * step + d
+                u = uniform(keys[0, d], start + i)
+                if group.shape[0] > 0 and uniform(keys[2, d], start + i) < sharing:
+                    u = uniform(keys[1, d], group[i])
+                taken[d] = place_in(ends, i, u)
+                place[d] = slot[taken[d]] * step + d
             for p in range(powers):
                 for d in range(some):
                     for j in range(others):

@@ -54,11 +54,11 @@ class Spread:
         variance = np.where(positive, self.variance, 1.0)
         skewness = self.third / variance**1.5
         if squares is None or cubes is None:
-            z = _standardised(score / np.sqrt(variance), skewness)
+            z = standardised(score / np.sqrt(variance), skewness)
         else:
             squares, cubes = squares * self.inflation, cubes * self.inflation**2
             larger = np.where(self.known, variance, np.maximum(squares, variance))
-            z = _standardised(score / np.sqrt(larger), skewness)
+            z = standardised(score / np.sqrt(larger), skewness)
             # On the long side the sample's squares grow with the sum, so the sample tells its own spread; on
             # the short side they collapse.
             own = ~self.known & (score * skewness > 0)
@@ -66,7 +66,7 @@ class Spread:
         return np.clip(z, -_FARTHEST, _FARTHEST) * positive
 
 
-def _standardised(z: Floats, skewness: Floats) -> Floats:
+def standardised(z: Floats, skewness: Floats) -> Floats:
     """Wilson and Hilferty's cube root, for sums divided by their own standard deviation."""
     some = np.abs(skewness) > 1e-6
     a = np.where(some, skewness, 1.0)

@@ -270,6 +270,16 @@ def uniform_actions(log: LoggedBandit) -> int | None:
     return known if rounded and abs(value * known - 1) < _ROUGHLY else None
 
 
+def uniform_in_sets(log: LoggedBandit) -> bool:
+    """Whether every propensity is one over the number of candidates of its row, to the digits given."""
+    if log.propensity is None or log.available is None:
+        return False
+    even = 1 / log.set_sizes
+    roundings = (even, *(np.round(even, digits) for digits in range(2, 9)))
+    exact = any(np.abs(log.propensity - value).max() < _SAME for value in roundings)
+    return exact and bool(np.abs(log.propensity / even - 1).max() < _ROUGHLY)
+
+
 def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
     """Few digits in many different values.
 
