@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sqlite3
-import sys
 from pathlib import Path
 
 import duckdb
@@ -40,61 +39,6 @@ def test_no_connection_is_opened(log: Path, tmp_path: Path, monkeypatch: pytest.
     assert "http" not in report.read_text(encoding="utf-8").replace("http-equiv", "").replace(
         "http://www.w3.org/2000/svg", ""
     )
-
-
-def test_nothing_is_written_but_what_was_asked_for(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    elsewhere = tmp_path / "working directory"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    written: list[str] = []
-    watching = [True]
-
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        if (
-            watching
-            and event == "open"
-            and isinstance(arguments[0], str)
-            and isinstance(arguments[2], int)
-            and arguments[2] & 0o3
-        ):
-            written.append(arguments[0])
-
-    sys.addaudithook(watch)  # there is no way to take it away again, so it is told to stop
-    try:
-        report, answer = tmp_path / "report.html", tmp_path / "answer.json"
-        options = [
-            "--context",
-            "age,country",
-            "--target",
-            "p_new",
-            "--report",
-            str(report),
-            "--json-file",
-            str(answer),
-        ]
-        assert main(["evaluate", str(log), *options]) == 0
-    finally:
-        watching.clear()
-    assert list(elsewhere.iterdir()) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "answer.json",
-        "log.csv",
-        "report.html",
-        "working directory",
-    ]
-    strange = [
-        path
-        for path in written
-        if not path.startswith((str(tmp_path), "/dev/", "/proc/")) and not path.endswith((".nbi", ".nbc"))
-    ]
-    caches = [
-        path
-        for path in strange
-        if "__pycache__" in path or ".tmp." in path or "cache" in path or path.startswith("/tmp")
-    ]
-    assert sorted(strange) == sorted(caches)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,10 +114,18 @@ def read_or_refuse(source: Any, **arguments: Any) -> None:
             return
         assert ((policy.logged >= 0) & (policy.logged <= 1)).all()
         return
+    doors: list[Callable[[], kwis.LoggedBandit]] = [lambda: read_log(source, **arguments)]
+    if isinstance(source, Path) and source.suffix == ".parquet":
+        doors.append(lambda: kwis.scan_log(source, **arguments).read())
+    for read in doors:
+        _check_or_refuse(read)
+
+
+def _check_or_refuse(read: Callable[[], kwis.LoggedBandit]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KwisWarning)
         try:
-            log = read_log(source, **arguments)
+            log = read()
         except KwisError:
             return
         assert len(log) > 0

@@ -140,6 +140,7 @@ def read_part(part: Part, columns: Sequence[str]) -> Iterator[Any]:
     own = [name for name in columns if name not in said]
     with readable(part.path), parquet.ParquetFile(part.path) as file:
         for batch in file.iter_batches(BATCH_ROWS, row_groups=[part.group], columns=own, use_threads=False):
+            batch.validate(full=True)  # text that is not UTF-8, offsets that lead nowhere
             yield _with_said(Table.from_batches([batch]), said, columns)
 
 

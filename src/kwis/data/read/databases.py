@@ -5,9 +5,10 @@ SQLite is read through Python's own module: DuckDB would first have to download 
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from kwis.data.read.queries import SQLITE_CELLS, confine_sqlite, in_time, one_sq
 from kwis.data.read.source import Source
 from kwis.data.table import Table, refuse_alike, table_of
 from kwis.errors import InputError
+from kwis.runtime.scratch import scratch
 
 
 def database_kind(path: str) -> str | None:
@@ -36,19 +38,45 @@ def database_kind(path: str) -> str | None:
 def read_database(path: str, kind: str, query: str | None, allow_external: bool = False) -> Source:
     """Result of ``query`` on the database file; without one, its only table."""
     if kind == "sqlite":
-        source = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
-        try:
+        with _sqlite(path) as source:
             wanted = _Wanted.of(query, lambda: _sqlite_tables(source))
             if not allow_external:
                 confine_sqlite(source)
             table = read_sqlite(source, wanted.query)
-        finally:
-            source.close()
         return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="sqlite")
     with connect(path) as connection:
         wanted = _Wanted.of(query, lambda: _duckdb_tables(connection))
         table = run_query(connection, wanted.query, confined=not allow_external)
     return Source(table=table, notes=wanted.notes, query=wanted.query, dialect="duckdb")
+
+
+@contextmanager
+def _sqlite(path: str) -> Iterator[sqlite3.Connection]:
+    """Connection to a file, opened for reading only.
+
+    Of a database in WAL mode SQLite keeps two files beside it, which a reader would make and leave there if
+    nobody else has it open. So it is then read as it stands, or, with what a dead writer left to be merged,
+    from a copy.
+    """
+    with ExitStack() as stack, named(path):
+        file, how = Path(path).resolve(), "mode=ro"
+        unmerged, shared = (file.with_name(f"{file.name}-{end}") for end in ("wal", "shm"))
+        if _is_wal(file) and not shared.exists():
+            if unmerged.exists() and unmerged.stat().st_size:
+                folder = Path(stack.enter_context(scratch()))
+                for each in (unmerged, file):
+                    shutil.copyfile(each, folder / each.name)
+                file = folder / file.name
+            else:
+                how = "mode=ro&immutable=1"
+        connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)
+        yield stack.enter_context(closing(connection))
+
+
+def _is_wal(file: Path) -> bool:
+    """Whether changes to the database go to a second file first, by its header."""
+    with file.open("rb") as stream:
+        return 2 in stream.read(20)[18:]
 
 
 def read_sqlite(connection: sqlite3.Connection, query: str) -> Table:

@@ -64,6 +64,10 @@ def clear_errors(doing: str) -> Iterator[None]:
         raise InputError(f"{doing}: {first_line(failure)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{doing}: it is not UTF-8") from None
+    except RuntimeError as failure:  # newer versions of DuckDB say so of names of columns
+        if "conversion error" not in str(failure):
+            raise
+        raise InputError(f"{doing}: it is not UTF-8") from None
 
 
 def first_line(failure: Exception) -> str:

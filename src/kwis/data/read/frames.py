@@ -53,7 +53,10 @@ def from_frame(source: Any, *, piece: bool = False) -> Table:
         frame = frame.collect()
     parts: list[tuple[str, Any]] = []
     for name in frame.columns:
-        _add(name, frame[name], parts)
+        try:
+            _add(name, frame[name], parts)
+        except UnicodeDecodeError:
+            raise InputError(f"`{name}` must be text in UTF-8 in every row, and is not") from None
     return table_of(parts, piece=piece)
 
 

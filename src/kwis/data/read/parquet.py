@@ -49,10 +49,13 @@ def readable(path: str) -> Iterator[None]:
 
     try:
         yield
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
     except (pa.ArrowException, OSError) as failure:
-        raise InputError(
-            f"`source` must hold files that can be read, and {path!r} cannot: {first_line(failure)}"
-        ) from None
+        why = first_line(failure)
+    else:
+        return
+    raise InputError(f"`source` must hold files that can be read, and {path!r} cannot: {why}")
 
 
 def kind_of(type_: Any) -> Kind | None:
