@@ -26,11 +26,14 @@ from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.protocol import Estimator, KernelEstimator
 from kwis.results import Estimate
+from kwis.runtime.threads import each_block, row_blocks
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums, standard_error
 from kwis.typing import Floats, Ints
 
 _DRAWS = 40_000
+_PAIRS = 64  # that a thread takes at a time
+_SAME = 1e-13  # of what two influences measure: less is rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,8 +130,12 @@ class Contrast:
         """Largest difference that two weighted means of the same rewards can have; infinite for others."""
         if self.sides is None or not all(traits.normalised(side.estimator) for side in self.sides):
             return math.inf
-        sample = self.sides[0].sample
-        return float(np.ptp(sample.reward)) if isinstance(sample, WeightedSample) else math.inf
+        return self.sides[0].spread
+
+    @property
+    def spread(self) -> float:
+        """How far the rewards are apart; infinite where there are two samples."""
+        return float(np.ptp(self.sample.reward)) if isinstance(self.sample, WeightedSample) else math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,14 +182,52 @@ class Joint:
         """How many standard errors keep all contrasts at once within reach: a quantile of the largest of
         correlated normal errors, simulated, so that nothing is lost to a bound such as Bonferroni's.
         """
-        alone = NormalDist().inv_cdf((1 + level) / 2)
         correlations = self.correlations()
         if correlations.shape[0] < 2:
-            return alone
+            return _alone(level)
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0))
         draws = np.random.default_rng(seed).standard_normal((_DRAWS, root.shape[1])) @ root.T
-        return max(alone, float(np.quantile(np.abs(draws).max(axis=1), level)))
+        return max(_alone(level), float(np.quantile(np.abs(draws).max(axis=1), level)))
+
+
+def critical_value_of_pairs(
+    influences: Sequence[Floats],
+    pairs: Sequence[tuple[int, int]],
+    group: Ints | None,
+    level: float,
+    seed: int,
+) -> float:
+    """:meth:`Joint.critical_value` of the differences of pairs of influences.
+
+    Where there are more pairs than influences, errors of the latter are simulated and subtracted from each
+    other. Their coordinates are those in an orthogonal basis: the Gram matrix would lose small differences.
+    """
+    if len(pairs) <= len(influences):
+        apart = [influences[a] - influences[b] for a, b in pairs]
+        return Joint.of(apart, group).critical_value(level, seed)
+    sums = np.stack([draw_sums(influence, group) for influence in influences], axis=1)
+    places = np.asarray(np.linalg.qr(sums / (np.abs(sums).max() or 1.0), mode="r")).T
+    errors = places @ np.random.default_rng(seed).standard_normal((places.shape[1], _DRAWS))
+    sizes = np.linalg.norm(places, axis=1)
+
+    def farthest(some: Sequence[tuple[int, int]]) -> Floats:
+        most, error = np.zeros(_DRAWS), np.empty(_DRAWS)
+        for a, b in some:
+            size = float(np.linalg.norm(places[a] - places[b]))
+            if size > _SAME * (sizes[a] + sizes[b]):
+                np.subtract(errors[a], errors[b], out=error)
+                error /= size
+                np.maximum(most, np.abs(error, out=error), out=most)
+        return most
+
+    parts = each_block(farthest, [pairs[part] for part in row_blocks(len(pairs), _PAIRS)])
+    return max(_alone(level), float(np.quantile(np.max(parts, axis=0), level)))
+
+
+def _alone(level: float) -> float:
+    """How many standard errors a single contrast reaches."""
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def independent_critical_value(count: int, level: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.estimators.joint import Contrast, Joint
+from kwis.evaluation.families import Compared, compared_together
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured
 from kwis.result.records import LOGGING_POLICY, Change, Place, Ranking, Row
@@ -45,34 +45,27 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
     """Differences of the pairs, with simultaneous intervals over all of them."""
     if not pairs:
         return []
-    differences = [a.minus(b) for a, b in pairs]
-    known = [one.influence for one in differences if one.influence is not None]
-    critical = 0.0
-    if known:
-        critical = Joint.of(known, differences[0].group).critical_value(intervals.level, intervals.seed)
-    return [
-        change(a, b, difference, picks, intervals, critical)
-        for (a, b), difference in zip(pairs, differences, strict=True)
-    ]
+    place: dict[int, int] = {}
+    for one in itertools.chain.from_iterable(pairs):
+        place.setdefault(id(one), len(place))
+    members = {id(one): one for one in itertools.chain.from_iterable(pairs)}
+    sides = [members[key].contrast for key in place]
+    found = compared_together(sides, [(place[id(a)], place[id(b)]) for a, b in pairs], intervals)
+    return [change(a, b, made, picks, intervals) for (a, b), made in zip(pairs, found, strict=True)]
 
 
-def change(
-    a: Measured, b: Measured, difference: Contrast, picks: Picks, intervals: Intervals, critical: float
-) -> Change:
+def change(a: Measured, b: Measured, made: Compared, picks: Picks, intervals: Intervals) -> Change:
     """Value of ``a`` minus value of ``b``."""
-    interval = intervals.of(difference)
     names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
     return Change(
         target=a.target,
         baseline=b.target,
         reward=a.reward,
         estimator=" and ".join(names),
-        interval=interval,
-        simultaneous=interval
-        if difference.influence is None
-        else intervals.jointly(difference, interval, critical),
-        std_error=difference.std_error,
-        p_value=intervals.p_value(difference, interval),
+        interval=made.interval,
+        simultaneous=made.simultaneous,
+        std_error=made.std_error,
+        p_value=made.p_value,
         recommended=all(_recommended(one, picks) for one in (a, b)),
         lower_is_better=a.reward in intervals.presentation.lower_is_better,
     )

@@ -24,7 +24,7 @@ from kwis.results import Interval
 
 _DEFAULT, _WITHOUT_INFLUENCE, _LAST = StudentInterval(), Bootstrap(), InfluenceInterval()
 _ROUNDING = 1e-12
-_HIGHEST_LEVEL = 1 - 1e-9
+HIGHEST_LEVEL = 1 - 1e-9
 _P_VALUE_STEPS = 20  # each halves the range of the logarithm: to a ten-thousandth of the p-value
 
 
@@ -48,13 +48,14 @@ class Intervals:
     )  # in words, by estimator: what was done where the method did not apply
 
     @property
-    def _used(self) -> IntervalMethod:
+    def used(self) -> IntervalMethod:
+        """The method of estimates that it applies to."""
         return _DEFAULT if self.method is None else self.method
 
     @property
     def replicates(self) -> int:
         """Number of the resamples that estimates have in common."""
-        return methods.common_resamples(self._used)
+        return methods.common_resamples(self.used)
 
     def resampled(self, one: Measured) -> bool:
         """Whether this estimate is to be resampled together with the others."""
@@ -64,20 +65,20 @@ class Intervals:
         """The interval method of an estimate, in words."""
         if one.resampled is None and one.estimate.name in self._instead:
             return self._instead[one.estimate.name]
-        return _described(self._used, with_model=one.refitted is not None)
+        return _described(self.used, with_model=one.refitted is not None)
 
     def of(self, contrast: Contrast) -> Interval:
         """Interval of an estimate, or of a difference."""
         found = self._interval(contrast)
         if contrast.sides is None:
-            return _bounded(found)
+            return bounded(found)
         if self._looks_at_both(contrast):
             low, high = self._from_both(contrast)
             found = replace(found, low=min(found.low, low), high=max(found.high, high))
         most = contrast.most
         low, value, high = (min(max(end, -most), most) for end in (found.low, found.value, found.high))
         largest = max(abs(side.value) for side in contrast.sides)
-        return _bounded(_without_rounding(replace(found, low=low, value=value, high=high), largest))
+        return bounded(without_rounding(replace(found, low=low, value=value, high=high), largest))
 
     def p_value(self, difference: Contrast, interval: Interval) -> float:
         """Two-sided p-value of no difference, by the method of its interval if that has p-values and else by
@@ -85,19 +86,19 @@ class Intervals:
         """
         if interval.width == 0.0:
             return float(interval.value == 0.0)
-        if not methods.has_p_values(self._used) or difference.influence is None:
+        if not methods.has_p_values(self.used) or difference.influence is None:
             return _normal_p_value(interval.value, difference.std_error)
-        alone = methods.p_value_of(self._used, difference)
+        alone = methods.p_value_of(self.used, difference)
         return max(alone, self._p_value_from_both(difference)) if self.few_rows else alone
 
     def _looks_at_both(self, difference: Contrast) -> bool:
-        return self.few_rows and methods.has_p_values(self._used) and difference.influence is not None
+        return self.few_rows and methods.has_p_values(self.used) and difference.influence is not None
 
     def _p_value_from_both(self, difference: Contrast) -> float:
         """Chance outside the longest interval from those of both values that leaves 0 out; on the right side
         of this level.
         """
-        low, high = 1 - _HIGHEST_LEVEL, 1.0
+        low, high = 1 - HIGHEST_LEVEL, 1.0
         trial = 1 - self.level
         for _ in range(_P_VALUE_STEPS):
             ends = replace(self, level=1 - trial)._from_both(difference)
@@ -120,14 +121,17 @@ class Intervals:
         """
         if interval.distribution is not None:
             return widened(interval, critical)
-        level = max(self.level, math.erf(critical / math.sqrt(2)))
-        longer = interval
+        level, longer = self.level_jointly(critical), interval
         if level != self.level:
-            longer = replace(self, level=min(level, _HIGHEST_LEVEL)).of(difference)
+            longer = replace(self, level=level).of(difference)
         return replace(longer, level=self.level, method=f"{interval.method}, simultaneous")
 
+    def level_jointly(self, critical: float) -> float:
+        """The level at which a normal interval reaches so many standard errors, but no less than the own."""
+        return min(max(self.level, math.erf(critical / math.sqrt(2))), max(self.level, HIGHEST_LEVEL))
+
     def _interval(self, contrast: Contrast) -> Interval:
-        method, name = self._used, contrast.estimate.name
+        method, name = self.used, contrast.estimate.name
         adds = methods.adds_model_error(method)
         if contrast.model_error and (contrast.influence is None or not adds):
             used = "Bootstrap" if self.method is None else type(self.method).__name__
@@ -173,7 +177,7 @@ def _described(method: IntervalMethod, *, with_model: bool) -> str:
     return methods.description(method) + (", with the error of the propensity model" if added else "")
 
 
-def _without_rounding(interval: Interval, largest: float) -> Interval:
+def without_rounding(interval: Interval, largest: float) -> Interval:
     """No difference at all where all there is may come from the rounding of values up to ``largest``."""
     nothing = max(abs(interval.low), abs(interval.value), abs(interval.high)) <= _ROUNDING * largest
     return replace(interval, low=0.0, value=0.0, high=0.0) if nothing else interval
@@ -195,7 +199,7 @@ def widened(interval: Interval, critical: float) -> Interval:
     factor = critical / NormalDist().inv_cdf((1 + interval.level) / 2)
     if math.isinf(factor) or math.isnan(factor):
         return interval
-    return _bounded(
+    return bounded(
         Interval(
             low=interval.value - factor * max(interval.value - interval.low, 0.0),
             high=interval.value + factor * max(interval.high - interval.value, 0.0),
@@ -207,7 +211,7 @@ def widened(interval: Interval, critical: float) -> Interval:
     )
 
 
-def _bounded(interval: Interval) -> Interval:
+def bounded(interval: Interval) -> Interval:
     """Raise InputError if an end is not finite."""
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         found = f"{interval.low:g} to {interval.high:g} around {interval.value:g}"

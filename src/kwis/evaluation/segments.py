@@ -11,6 +11,7 @@ from kwis.checks import PropensityReport, combine, verdict, weight_diagnostics
 from kwis.estimators.joint import Contrast, Joint, independent_critical_value
 from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change
+from kwis.evaluation.families import compared_alone
 from kwis.evaluation.intervals import Intervals
 from kwis.evaluation.measure import Measured, resample
 from kwis.evaluation.refit import refitted
@@ -179,6 +180,6 @@ def _changes(part: _Part, critical: Mapping[tuple[str, str], float], intervals: 
     found = []
     for one in part.targets:
         baseline, reach = part.logging[one.reward], critical[one.target, one.reward]
-        made = change(one, baseline, part.difference(one), {}, intervals, reach)
-        found.append(replace(made, recommended=True))
+        made = compared_alone(part.difference(one), intervals, reach)
+        found.append(replace(change(one, baseline, made, {}, intervals), recommended=True))
     return found

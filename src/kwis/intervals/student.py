@@ -256,7 +256,7 @@ def student_ends(
     return lows, highs
 
 
-def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | float) -> Floats:
+def _reach(std_error: Floats, freedom: Floats, level: Floats | float, bias: Floats | float) -> Floats:
     from scipy.special import stdtrit
 
     with np.errstate(over="ignore"):  # a reach beyond all numbers is infinite
@@ -264,22 +264,33 @@ def _reach(std_error: Floats, freedom: Floats, level: float, bias: Floats | floa
 
 
 def student_p_value(value: Floats, std_error: Floats, freedom: Floats, bias: Floats | float = 0.0) -> float:
-    """Chance outside the longest interval without bounds that leaves 0 out, of one value; with a bias never
-    below ``1e-12``.
+    """The first of :func:`student_p_values`."""
+    return float(student_p_values(value, std_error, freedom, bias)[0])
+
+
+def student_p_values(value: Floats, std_error: Floats, freedom: Floats, bias: Floats | float = 0.0) -> Floats:
+    """Chances (T,) outside the longest intervals without bounds that leave 0 out; with a bias never below
+    ``1e-12``.
     """
     from scipy.special import stdtr
 
-    distance = float(np.abs(value)[0])
-    if not np.any(bias):
-        return (
-            float(2 * stdtr(freedom, -distance / std_error)[0]) if std_error[0] > 0 else float(distance == 0)
-        )
-    low, high = math.log(_SMALLEST_CHANCE), 0.0
-    while high - low > 1e-12:
+    distance, biased = np.abs(value), np.broadcast_to(np.asarray(bias, dtype=float), value.shape) > 0
+    sure = np.divide(distance, std_error, out=np.full(value.shape, math.inf), where=std_error > 0)
+    found = np.where(std_error > 0, 2 * stdtr(freedom, -sure), distance == 0)
+    if biased.any():
+        of = (std_error[biased], freedom[biased])
+        found[biased] = _biased_p_values(distance[biased], *of, np.broadcast_to(bias, value.shape)[biased])
+    return found
+
+
+def _biased_p_values(distance: Floats, std_error: Floats, freedom: Floats, bias: Floats) -> Floats:
+    """By bisection over their logarithm."""
+    low, high = np.full(distance.size, math.log(_SMALLEST_CHANCE)), np.zeros(distance.size)
+    while (high - low).max() > 1e-12:
         middle = (low + high) / 2
-        excluded = _reach(std_error, freedom, -math.expm1(middle), bias)[0] < distance
-        low, high = (low, middle) if excluded else (middle, high)
-    return math.exp(high)
+        excluded = _reach(std_error, freedom, -np.expm1(middle), bias) < distance
+        low, high = np.where(excluded, low, middle), np.where(excluded, middle, high)
+    return np.exp(high)
 
 
 def _moved(share: Floats, shift: Floats) -> Floats:
@@ -290,17 +301,21 @@ def _moved(share: Floats, shift: Floats) -> Floats:
     )
 
 
-def _with_bias(std_error: Floats, bias: Floats | float, level: float) -> Floats:
+def _with_bias(std_error: Floats, bias: Floats | float, level: Floats | float) -> Floats:
     """The standard error that a normal interval would need to hold an error of any bias up to ``bias``; bias
     alone where there is no error.
     """
     from scipy.special import chndtrix
 
     bias = np.broadcast_to(np.asarray(bias, dtype=float), std_error.shape)
+    if not bias.any():
+        return std_error
     ratio = np.divide(bias, std_error, out=np.zeros_like(std_error), where=std_error > 0)
-    plain = math.sqrt(chndtrix(level, 1.0, 0.0))
+    plain = np.sqrt(chndtrix(level, 1.0, 0.0))
     far = 20.0  # beyond, one tail alone counts
-    one_sided = math.sqrt(chndtrix(2 * level - 1, 1.0, 0.0)) if level > 0.5 else 0.0
-    near = np.sqrt(chndtrix(level, 1.0, np.square(np.minimum(ratio, far)))) / plain
+    near = std_error * (np.sqrt(chndtrix(level, 1.0, np.square(np.minimum(ratio, far)))) / plain)
     beyond = (ratio > far) | (std_error == 0)
-    return np.where(beyond, (bias + one_sided * np.where(beyond, std_error, 0.0)) / plain, std_error * near)
+    if not beyond.any():
+        return near
+    one_sided = np.sqrt(chndtrix(np.maximum(2 * np.asarray(level) - 1, 0.0), 1.0, 0.0))
+    return np.where(beyond, (bias + one_sided * np.where(beyond, std_error, 0.0)) / plain, near)

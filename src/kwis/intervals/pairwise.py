@@ -1,0 +1,186 @@
+"""Student's method for many differences of the same estimates.
+
+What belongs to one estimate is worked out once: its sums over groups, and the estimate that its bias is
+measured by. Each difference then takes a few passes over the rows, and quantiles and p-values are found for
+all differences together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kwis.estimators import traits
+from kwis.estimators.joint import Contrast, model_error
+from kwis.intervals.student import StudentInterval, student_ends, student_p_values
+from kwis.runtime.threads import each_block, row_blocks
+from kwis.stats.influence import draw_sums
+from kwis.typing import Floats, Ints
+
+Pair = tuple[int, int]
+"""Places of the two estimates of a difference, the first minus the second."""
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_BLOCK = 16  # pairs that a thread takes at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Differences:
+    """Differences as Student's method sees them, one number each.
+
+    Attributes
+    ----------
+    value, std_error
+        And its standard error, that of a model of the propensities included.
+    error, freedom
+        Standard error from leaving each row out in turn, and its degrees of freedom.
+    bias
+        Largest bias to allow for.
+    largest
+        Largest influence that a row (or group) has on it; 0 for a difference that no row moves.
+    """
+
+    value: Floats
+    std_error: Floats
+    error: Floats
+    freedom: Floats
+    bias: Floats
+    largest: Floats
+
+    @classmethod
+    def of(cls, method: StudentInterval, sides: Sequence[Contrast], pairs: Sequence[Pair]) -> Differences:
+        """Of pairs of estimates that all have influence."""
+        group = sides[0].group
+        lone = _lone_share(sides[0].sample.n, group)
+        known = [_Side.of(side, method.bias_aware, lone) for side in sides]
+
+        def block(part: slice) -> list[tuple[float, ...]]:
+            return [_sums(known[a], known[b], lone, group) for a, b in pairs[part]]
+
+        found = each_block(block, row_blocks(len(pairs), _BLOCK))
+        std_error, error, freedom, chance, largest = np.array([one for part in found for one in part]).T
+        value = np.array([sides[a].value - sides[b].value for a, b in pairs])
+        model = np.array([_model_error(sides[a].refitted, sides[b].refitted) for a, b in pairs])
+        return cls(
+            value=value,
+            std_error=np.hypot(std_error, model),
+            error=np.hypot(error, np.hypot(method.model_error, model)),
+            freedom=freedom,
+            bias=_biases(known, pairs, chance),
+            largest=largest,
+        )
+
+    def ends(self, level: float) -> tuple[Floats, Floats]:
+        """Ends of the intervals."""
+        return student_ends(self.value, self.error, self.freedom, level, bias=self.bias)
+
+    def p_values(self) -> Floats:
+        """Two-sided, of no difference."""
+        return student_p_values(self.value, self.error, self.freedom, self.bias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Side:
+    """What differences need of one estimate.
+
+    ``apart`` and ``shift`` are influence and value less those of the estimate that its bias is measured by,
+    the former as each draw left out moves it; None and 0 where there is none.
+    """
+
+    draws: Floats
+    leverage: Floats | None
+    effective_n: float
+    apart: Floats | None
+    shift: float
+    shrinks: bool
+
+    @classmethod
+    def of(cls, contrast: Contrast, bias_aware: bool, lone: Floats | float) -> _Side:
+        estimate, group = contrast.estimate, contrast.group
+        assert estimate.influence is not None
+        apart, shift = None, 0.0
+        other = traits.bias_reference(contrast.estimator) if bias_aware else None
+        if other is not None:
+            whole = other.estimate(contrast.sample)
+            apart = draw_sums(estimate.influence - whole.influence, group) / (1 - lone)
+            shift = estimate.value - whole.value
+        return cls(
+            draws=draw_sums(estimate.influence, group),
+            leverage=estimate.leverage,
+            effective_n=estimate.effective_n,
+            apart=apart,
+            shift=shift,
+            shrinks=traits.shrinks(contrast.estimator),
+        )
+
+
+def _lone_share(n: int, group: Ints | None) -> Floats | float:
+    """Share of each draw in all rows, below 1."""
+    return 1 / n if group is None else np.minimum(draw_sums(np.full(n, 1 / n), group), 1 - _EPSILON)
+
+
+def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None) -> tuple[float, ...]:
+    """Standard error, that from leaving each draw out and its degrees of freedom, what chance does to the
+    bias, and the largest influence.
+
+    In one dimension the formulas of :mod:`kwis.intervals.student` and :mod:`kwis.stats.influence`.
+    """
+    draws = a.draws - b.draws
+    count, n = draws.size, (a.leverage if a.leverage is not None else draws).size
+    largest = max(float(draws.max()), -float(draws.min()))
+    draws /= largest or 1.0
+    if a.leverage is None or b.leverage is None:
+        shares, rest = np.broadcast_to(lone, draws.shape), np.broadcast_to(1 - lone, draws.shape)
+    else:
+        shares = draw_sums(np.maximum(a.leverage, b.leverage), group)
+        rest = np.maximum(1 - shares, _EPSILON)
+    squares = np.square(draws)
+    total, fourth = float(squares.sum()), float(np.einsum("i,i->", squares, squares))
+    rows = total**2 / fourth if fourth > 0 else float(count)
+    by_leverage = 1 / float(np.einsum("i,i->", shares, shares)) - 1
+    freedom = max(min(by_leverage, 2 / max(1 / rows - 1 / count, _EPSILON)), 1.0)
+    effective = min(a.effective_n, b.effective_n)
+    if math.isfinite(effective):
+        freedom = min(freedom, max(effective - 1, 1.0))
+    draws /= rest
+    left_out = float(np.einsum("i,i->", draws, draws)) * (count - 1) / count
+    return (
+        largest * math.sqrt(total * count / (count - 1)) / n,
+        largest * math.sqrt(left_out) / n,
+        freedom,
+        _length(_minus(a.apart, b.apart)) * math.sqrt((count - 1) / count) / n,
+        largest,
+    )
+
+
+def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
+    return a if b is None else -b if a is None else a - b
+
+
+def _length(vector: Floats | None) -> float:
+    if vector is None:
+        return 0.0
+    largest = max(float(vector.max()), -float(vector.min()))
+    if largest == 0:
+        return 0.0
+    scaled = vector / largest  # squares of huge numbers would overflow
+    return largest * math.sqrt(float(np.einsum("i,i->", scaled, scaled)))
+
+
+def _biases(sides: Sequence[_Side], pairs: Sequence[Pair], chance: Floats) -> Floats:
+    """Largest bias to allow for: what the difference moves beyond chance without what may bias it, and with
+    chance where weights are shrunk on purpose.
+    """
+    moved = np.abs([sides[a].shift - sides[b].shift for a, b in pairs])
+    shrinks = np.array([sides[a].shrinks or sides[b].shrinks for a, b in pairs])
+    beyond = np.sqrt(np.maximum(moved - chance, 0.0) * (moved + chance))
+    return np.where(shrinks, np.hypot(moved, chance), beyond)
+
+
+def _model_error(a: Floats | None, b: Floats | None) -> float:
+    """That a model of the propensities adds to a difference."""
+    refits = _minus(a, b)
+    return 0.0 if refits is None else float(model_error(refits[:, None])[0])
