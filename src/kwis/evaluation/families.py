@@ -1,6 +1,6 @@
 """Differences that are compared together: the interval of each alone, and one that holds for all at once.
 
-Differences by Student's method are worked out together, all others one by one.
+A method that works out many differences at once does, any other one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kwis.estimators import traits
 from kwis.estimators.joint import Contrast, critical_value_of_pairs
 from kwis.evaluation.intervals import Intervals, bounded, without_rounding
-from kwis.intervals import StudentInterval
+from kwis.intervals import method as methods
 from kwis.intervals.pairwise import Differences, Pair
 from kwis.results import Interval
 
@@ -39,8 +39,9 @@ def compared_together(
         critical = critical_value_of_pairs(
             list(influences.values()), known, sides[0].group, intervals.level, intervals.seed
         )
-    if isinstance(intervals.used, StudentInterval) and not intervals.few_rows and len(known) == len(pairs):
-        return _by_student(intervals.used, sides, pairs, intervals, critical)
+    differences = None if intervals.few_rows else methods.differences(intervals.used, sides, pairs)
+    if differences is not None:
+        return _at_once(differences, sides, pairs, intervals, critical)
     return [compared_alone(sides[a].minus(sides[b]), intervals, critical) for a, b in pairs]
 
 
@@ -57,15 +58,14 @@ def compared_alone(difference: Contrast, intervals: Intervals, critical: float) 
     )
 
 
-def _by_student(
-    method: StudentInterval,
+def _at_once(
+    differences: Differences,
     sides: Sequence[Contrast],
     pairs: Sequence[Pair],
     intervals: Intervals,
     critical: float,
 ) -> list[Compared]:
     """The same numbers as one by one, to rounding."""
-    differences = Differences.of(method, sides, pairs)
     alone = longer = _at_level(differences, sides, pairs, intervals.level)
     level = intervals.level_jointly(critical)
     if level != intervals.level:
@@ -95,6 +95,8 @@ def _at_level(
     for (a, b), *ends in zip(pairs, lows.tolist(), differences.value.tolist(), highs.tolist(), strict=True):
         reach = max(most[a], most[b])
         low, value, high = (min(max(end, -reach), reach) for end in ends)
-        interval = Interval(low=low, high=high, level=level, value=value, method="student", bandwidth=held[a])
+        interval = Interval(
+            low=low, high=high, level=level, value=value, method=differences.method, bandwidth=held[a]
+        )
         found.append(bounded(without_rounding(interval, max(abs(sides[a].value), abs(sides[b].value)))))
     return found

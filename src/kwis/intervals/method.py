@@ -6,6 +6,8 @@ the same name:
 - ``of(contrast, level, rng)``: the interval of an estimate, or of a difference, that was made before. It
   refuses a contrast that it does not apply to with :class:`kwis.errors.UnsupportedError`;
 - ``p_value_of(contrast)``: the p-value of 0, which agrees with the intervals;
+- ``differences(sides, pairs)``: all of these differences of estimates at once, a
+  :class:`kwis.intervals.pairwise.Differences` whose intervals and p-values are those of one by one;
 - ``adds_model_error``: whether ``of`` adds the error of a model of the propensities to its own;
 - ``block``: how many consecutive rows it draws together, None for single rows;
 - ``common_resamples``: how many resamples ``of`` wants estimates to have in common;
@@ -14,12 +16,16 @@ the same name:
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import Estimator, S
 from kwis.results import Interval
 from kwis.typing import Seed
+
+if TYPE_CHECKING:
+    from kwis.intervals.pairwise import Differences
 
 
 class IntervalMethod(Protocol):
@@ -44,6 +50,14 @@ def has_p_values(method: IntervalMethod) -> bool:
 
 def p_value_of(method: IntervalMethod, contrast: Contrast) -> float:
     return float(method.p_value_of(contrast))  # type: ignore[attr-defined]
+
+
+def differences(
+    method: IntervalMethod, sides: Sequence[Contrast], pairs: Sequence[tuple[int, int]]
+) -> Differences | None:
+    own = getattr(method, "differences", None)
+    known = own is not None and all(side.influence is not None for side in sides)
+    return own(sides, pairs) if own is not None and known else None
 
 
 def adds_model_error(method: IntervalMethod) -> bool:

@@ -39,8 +39,8 @@ class Differences:
         Standard error from leaving each row out in turn, and its degrees of freedom.
     bias
         Largest bias to allow for.
-    largest
-        Largest influence that a row (or group) has on it; 0 for a difference that no row moves.
+    method
+        Name of the intervals.
     """
 
     value: Floats
@@ -48,7 +48,7 @@ class Differences:
     error: Floats
     freedom: Floats
     bias: Floats
-    largest: Floats
+    method: str = "student"
 
     @classmethod
     def of(cls, method: StudentInterval, sides: Sequence[Contrast], pairs: Sequence[Pair]) -> Differences:
@@ -61,7 +61,7 @@ class Differences:
             return [_sums(known[a], known[b], lone, group) for a, b in pairs[part]]
 
         found = each_block(block, row_blocks(len(pairs), _BLOCK))
-        std_error, error, freedom, chance, largest = np.array([one for part in found for one in part]).T
+        std_error, error, freedom, chance = np.array([one for part in found for one in part]).T
         value = np.array([sides[a].value - sides[b].value for a, b in pairs])
         model = np.array([_model_error(sides[a].refitted, sides[b].refitted) for a, b in pairs])
         return cls(
@@ -70,7 +70,6 @@ class Differences:
             error=np.hypot(error, np.hypot(method.model_error, model)),
             freedom=freedom,
             bias=_biases(known, pairs, chance),
-            largest=largest,
         )
 
     def ends(self, level: float) -> tuple[Floats, Floats]:
@@ -123,8 +122,8 @@ def _lone_share(n: int, group: Ints | None) -> Floats | float:
 
 
 def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None) -> tuple[float, ...]:
-    """Standard error, that from leaving each draw out and its degrees of freedom, what chance does to the
-    bias, and the largest influence.
+    """Standard error, that from leaving each draw out and its degrees of freedom, and what chance does to
+    the bias.
 
     In one dimension the formulas of :mod:`kwis.intervals.student` and :mod:`kwis.stats.influence`.
     """
@@ -152,7 +151,6 @@ def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None) -> tuple
         largest * math.sqrt(left_out) / n,
         freedom,
         _length(_minus(a.apart, b.apart)) * math.sqrt((count - 1) / count) / n,
-        largest,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from kwis.results import Interval
 from kwis.sample import WeightedSample
 from kwis.stats.influence import draw_sums, effective_draws
 from kwis.typing import Floats, Ints, Seed
+
+if TYPE_CHECKING:
+    from kwis.intervals.pairwise import Differences
 
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -122,6 +126,12 @@ class StudentInterval:
         leaves 0 out.
         """
         return student_p_value(np.array([contrast.value]), *self._error(contrast), self._bias(contrast))
+
+    def differences(self, sides: Sequence[Contrast], pairs: Sequence[tuple[int, int]]) -> Differences:
+        """All of these differences of estimates at once, each the first of its pair minus the second."""
+        from kwis.intervals.pairwise import Differences
+
+        return Differences.of(self, sides, pairs)
 
     def _error(self, contrast: Contrast) -> tuple[Floats, Floats]:
         """Standard error and degrees of freedom."""
