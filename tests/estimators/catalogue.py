@@ -21,6 +21,7 @@ class Case:
     self_normalised: bool = False
     weights: Any = None  # of forms that weigh all rows together: from weights and masses to weights
     values: Any = None  # of forms that are no weighted mean of the rewards
+    half_normalised: bool = False  # the mean of a form divided by the rows and one by the weights
 
     @property
     def linear(self):
@@ -69,6 +70,18 @@ def shrunken_case(rule, parameter, normalised):
     )
 
 
+def half_normalised_case(rule, parameter):
+    forms = [shrunken_case(rule, parameter, normalised=normalised) for normalised in (False, True)]
+
+    def mean(weight, reward, mass):
+        shrunken = forms[0].weights(weight, mass)
+        return (twin.vis(shrunken, reward, mass) + twin.wis(shrunken, reward, mass)) / 2
+
+    return Case(
+        kwis.HalfNormalised(rule, parameter), weights=forms[0].weights, values=mean, half_normalised=True
+    )
+
+
 PARAMETERS = {
     "clipping": 1.2,
     "switch": 1.5,
@@ -108,6 +121,7 @@ CASES = [
     ),
     *(shrunken_case(rule, p, normalised=False) for rule, p in PARAMETERS.items()),
     *(shrunken_case(rule, p, normalised=True) for rule, p in PARAMETERS.items() if rule != "switch"),
+    half_normalised_case("clipping", 1.2),
     Case(
         kwis.LogSumExp(0.7),
         weights=lambda w, mass: w,
@@ -116,7 +130,9 @@ CASES = [
 ]
 ESTIMATORS = [case.estimator for case in CASES]
 WITHOUT_DIVISION = [  # plain forms, which are 0 where no row has a weight
-    case.estimator for case in CASES if case.similarity is None and not case.self_normalised
+    case.estimator
+    for case in CASES
+    if case.similarity is None and not (case.self_normalised or case.half_normalised)
 ]
 SCALE_FREE = [e for e in ESTIMATORS if e.name == "wis" or e.name.endswith(("state-wis", "kernel-wis"))]
 NORMALISED = [case.estimator for case in CASES if case.self_normalised and case.estimator.normalised]

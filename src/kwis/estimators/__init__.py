@@ -2,8 +2,8 @@
 
 Each is a rule for the weights it applies (``vis``, ``truncated_vis``, ``wis``, ``state_wis``,
 ``kernel_wis``, ``empirical_likelihood``, ``control_variate``, ``shrunken``); ``ratio`` turns a rule into
-values, influence and resamples; ``direct`` and ``doubly_robust`` use predicted rewards; ``difference``
-compares two policies.
+values, influence and resamples; ``half_normalised`` is the mean of two of them; ``direct`` and
+``doubly_robust`` use predicted rewards; ``difference`` compares two policies.
 """
 
 from kwis.estimators.control_variate import ControlVariate
@@ -11,6 +11,7 @@ from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.direct import DirectMethod
 from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.empirical_likelihood import EmpiricalLikelihood
+from kwis.estimators.half_normalised import HalfNormalised
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.log_sum_exp import LogSumExp
 from kwis.estimators.protocol import Estimator, Resamples
@@ -31,6 +32,7 @@ __all__ = [
     "EmpiricalLikelihood",
     "ControlVariate",
     "ShrunkenIS",
+    "HalfNormalised",
     "LogSumExp",
     "Quantile",
     "TailMean",

@@ -116,9 +116,7 @@ def ratio_estimate(
     statistics = _statistics(rule, sample, np.ones((sample.n, 1)), with_influence=True)
     value = float(statistics.values[0])
     if np.isnan(value):
-        raise InputError(
-            f"`weight` must be positive in at least one row for {rule.name}, got 0.0 in all {sample.n} rows"
-        )
+        raise no_weight(rule.name, sample)
     if np.isinf(value):
         raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
     assert statistics.influence is not None
@@ -135,6 +133,13 @@ def ratio_estimate(
         leverage=leverage(statistics.applied[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
         bandwidth=bandwidth,
         choice=choice,
+    )
+
+
+def no_weight(name: str, sample: WeightedSample) -> InputError:
+    """What is raised where an estimate would divide by weights that are all 0."""
+    return InputError(
+        f"`weight` must be positive in at least one row for {name}, got 0.0 in all {sample.n} rows"
     )
 
 

@@ -12,6 +12,7 @@ from kwis.estimators.control_variate import ControlVariate
 from kwis.estimators.direct import DirectMethod
 from kwis.estimators.doubly_robust import DoublyRobust
 from kwis.estimators.empirical_likelihood import EmpiricalLikelihood
+from kwis.estimators.half_normalised import HalfNormalised
 from kwis.estimators.kernel_wis import KernelWIS
 from kwis.estimators.log_sum_exp import LogSumExp
 from kwis.estimators.protocol import Estimator
@@ -42,7 +43,8 @@ def further_estimators() -> Iterator[Estimator[Any]]:
     weightings += [ShrunkenIS(name, rule) for name in SHRINKAGES for rule in RULES]
     weightings += [LogSumExp(rule) for rule in RULES]
     yield from weightings
-    normalised = [ShrunkenIS(name, rule, normalised=True) for name in SHRINKAGES for rule in RULES]
+    normalised: list[Any] = [ShrunkenIS(name, rule, normalised=True) for name in SHRINKAGES for rule in RULES]
+    normalised += [HalfNormalised("clipping", rule) for rule in RULES]
     yield from normalised
     yield from (DoublyRobust(weighting) for weighting in (*weightings, *normalised))
 

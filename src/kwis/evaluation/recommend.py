@@ -19,10 +19,11 @@ nobody can shop for the answer.
 3. Heavy weights are clipped: with fewer than 100 effective rows (or groups), and fewer than a fifth of all, a
    few rows decide, and a bias smaller than their noise is the better bargain. A short log alone is no reason:
    its weights may be light, and clipping them hides what tells policies apart. The choice is then
-   ``doubly-robust-normalised-clipping``, where there is a reward model: what clipping takes away is left to
-   it, and nothing else is there to fill the gap, so the two tests above do not apply. Without a model it is
-   ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as much bias as
-   the log cannot rule out, and their verdict says that they are biased.
+   ``doubly-robust-half-normalised-clipping``, where there is a reward model: what clipping takes away is left
+   to it, and nothing else is there to fill the gap, so the two tests above do not apply. How well it fills it
+   cannot be told from such a log, hence the mean of the plain and the normalised form. Without a model the
+   choice is ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as
+   much bias as the log cannot rule out, and their verdict says that they are biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
@@ -54,7 +55,7 @@ from kwis.stats.influence import draw_sums
 MOST_ISOLATION = 0.3
 FEW_EFFECTIVE = 100
 SMALL_SHARE = 0.2
-HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-normalised-clipping")
+HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-half-normalised-clipping")
 """What takes part where weights are heavy: without a reward model, and with one."""
 LAST_RESORT = (
     "normalised-state-wis",

@@ -49,6 +49,7 @@ def candidates():
     further = further_by_name()
     plain = ["empirical-likelihood", "control-variate"]
     chosen = [further[name] for name in (*plain, *(f"doubly-robust-{name}" for name in plain))]
+    chosen.append(kwis.DoublyRobust(kwis.HalfNormalised("clipping")))
     for kind in KINDS:
         for rule in ("slope", "mse"):
             shrunken = ShrunkenIS(kind, rule, normalised=True)
