@@ -100,6 +100,14 @@ def test_the_list_on_the_page_leads_to_every_table_and_figure(page: str) -> None
         assert f"Figure {number}: " in page
 
 
+def test_links_to_sections_stand_apart(page: str) -> None:
+    """In a row of their own, whose gaps the style sheet makes; as plain text they would run together."""
+    links = re.search(r"<nav[^>]*><div>((?:<a [^>]*>[^<]*</a>)+)</div></nav>", page)
+    assert links is not None
+    assert links.group(1).count("<a ") > 10
+    assert re.search(r"\nnav > div \{ display: flex; gap: 0 20px;", page)
+
+
 def test_identifiers_are_unique(page: str) -> None:
     found = [attributes["id"] for attributes in Checked(page).attributes if "id" in attributes]
     assert len(found) == len(set(found))

@@ -114,7 +114,11 @@ def _header(results: Results, made: Sequence[Check]) -> Markup:
         element("p", f"The paper: {PAPER}.", class_="support minor"),
         element("p", _scope(results), class_="support"),
         *(element("p", note, class_="support minor") for note in notes_of(_ran(results))),
-        element("nav", *(element("a", title, href=f"#{key}") for key, title in links), aria_label="Sections"),
+        element(
+            "nav",
+            element("div", *(element("a", title, href=f"#{key}") for key, title in links)),
+            aria_label="Sections",
+        ),
     )
 
 
