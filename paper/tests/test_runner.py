@@ -265,7 +265,9 @@ def test_per_feature_bandwidths_run_on_a_sample_of_cells(finished: Path, table: 
     with Store(_copy(finished, tmp_path)) as store:
         for kind in (stages.WARM_KIND, stages.PLAIN_KIND):
             task = _task(table, per_feature=kind, only=only)
+            before = set(store.timings())
             assert run(store, task, io.StringIO()).finished == 3
+            assert [(stage, count) for _, _, stage, count, *_ in set(store.timings()) - before] == [(kind, 3)]
             assert run(store, task, io.StringIO()).finished == 0
             chosen = store.bandwidths(kind)
             assert set(chosen) == only

@@ -225,10 +225,10 @@ class _Setting:
         begun = time.monotonic()
         trained = self.laboratory.train(batch)
         if trained:
-            self._time("training", trained, begun)
+            self._time_before("training", trained, begun)
         begun = time.monotonic()
         shared, errors = self._shared(batch)
-        self._time("bandwidths", len(todo), begun)
+        self._time_before("bandwidths", len(todo), begun)
         self.progress.advance(0, label, cost.choosing(n, len(todo), design))
         begun = time.monotonic()
         for cell in todo:
@@ -289,6 +289,13 @@ class _Setting:
             stored = stages.choose_per_feature(self.laboratory, cell, kind, shared)
             self.store.save_bandwidths([stored])
         return stored.value
+
+    def _time_before(self, stage: str, cells: int, begun: float) -> None:
+        """Time of what comes before the estimates, all for per-feature bandwidths where they are run."""
+        if self.task.per_feature:
+            self._time(self.task.per_feature, 0, begun)
+        else:
+            self._time(stage, cells, begun)
 
     def _time(self, stage: str, cells: int, begun: float) -> None:
         threads = self.task.threads or default_threads()
