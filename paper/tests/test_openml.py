@@ -204,7 +204,6 @@ def test_openml_and_the_folder_give_the_same_contexts(
     assert from_openml.classes == from_folder.classes
 
 
-@pytest.mark.filterwarnings("ignore:A network error occurred")
 def test_without_a_network_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refused(*_: object, **__: object) -> None:
         raise URLError("Name or service not known")

@@ -28,6 +28,17 @@ def test_right_propensities_without_their_sets_are_asked_about_and_not_called_wr
     assert not any("propensities are wrong" in reason for reason in found)
 
 
+@pytest.mark.parametrize("sizes", [(8, 9), (6, 10), (4, 30)])
+def test_uniform_choices_from_sets_of_several_sizes_are_asked_about(sizes):
+    """With 8 or 9 candidates of 60, each action seems to have at least one ninth in every row."""
+    log = candidate_log(Design(actions=60, smallest=sizes[0], largest=sizes[1], n=1500, heat=0.0), 24)
+    table = log.table()
+    del table["candidates"]
+    found = reasons(table)
+    assert any(ASKED in reason for reason in found)
+    assert not any("propensities are wrong" in reason for reason in found)
+
+
 @pytest.mark.parametrize("design", DESIGNS, ids=["40 items", "7 items"])
 @pytest.mark.parametrize("how", ["halved", "too timid"])
 def test_wrong_propensities_are_found_beside_their_sets(design, how):

@@ -49,6 +49,72 @@ def test_simple_policies_and_constant_propensities_give_what_python_gives(run: R
     assert found == {row.target: row.estimate.value for row in evaluation.rows}
 
 
+def test_lists_beside_candidates_may_be_called_a_distribution(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    offered = [f"{action}|email" if action != "email" else "email|push" for action in table["action"]]
+    lists = {"offered": offered, "shares": ["0.3|0.7"] * len(offered), "half": [0.5] * len(offered)}
+    path = write_csv(tmp_path / "log.csv", {**table, **lists})
+    asked = (
+        "--candidates",
+        "offered",
+        "--propensity",
+        "half",
+        "-t",
+        "shares",
+        "-t",
+        "said=distribution:shares",
+    )
+    found = values(run("evaluate", path, *QUICK, *asked))
+    assert found["said"] == found["shares"]
+
+
+@pytest.mark.parametrize("place", ["context", "action"])
+def test_a_position_counts_as_context_or_as_part_of_the_action(run: Run, tmp_path: Path, place: str) -> None:
+    table = columns()
+    slots = [1 + i % 3 for i in range(len(table["action"]))]
+    path = write_csv(tmp_path / "log.csv", {**table, "slot": slots})
+    asked = ("--position", "slot", "--position-in", place, "-t", "p_new")
+    found = values(run("evaluate", path, *QUICK, *asked))
+    evaluation = kwis.evaluate(
+        path,
+        "p_new",
+        position="slot",
+        position_in=place,
+        context=["age", "country"],
+        estimators="wis",
+        repair="never",
+        seed=0,
+    )
+    assert found == {row.target: row.estimate.value for row in evaluation.rows}
+    words = run("evaluate", path, *QUICK[:-1], *asked).out
+    assert ("age, country, slot" in words) == (place == "context")
+    assert ("banner at 1, banner at 2" in words) == (place == "action")
+
+
+def test_change_over_time_is_said_and_lowers_the_verdict(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    late = {
+        **table,
+        "reward": [
+            reward + 2 * (day >= 6) for reward, day in zip(table["reward"], table["day"], strict=True)
+        ],
+    }
+    path = write_csv(tmp_path / "log.csv", late)
+    words = " ".join(run("evaluate", path, *QUICK[:-1], "--time", "day", "-t", "p_new").out.split())
+    assert "p_new: with care" in words
+    assert "mean reward changed over time (p < 0.001), and this is an average over the log's history" in words
+    assert "mean reward was" in words
+
+
+def test_segments_call_a_reward_by_its_label(run: Run, tmp_path: Path) -> None:
+    table = columns()
+    path = write_csv(tmp_path / "log.csv", {**table, "cost": table["reward"]})
+    asked = ("--reward", "reward,cost", "--reward-label", "reward=revenue", "--by", "country", "-t", "p_new")
+    words = run("evaluate", path, *QUICK[:-1], *asked).out
+    assert "p_new, revenue" in words
+    assert "p_new, reward" not in words
+
+
 def test_a_constant_that_cannot_be_is_refused_with_the_option_that_can(run: Run, tmp_path: Path) -> None:
     table = columns()
     table["action"] = ["push" if action == "push" else "email" for action in table["action"]]

@@ -78,6 +78,9 @@ def test_every_way_to_write_candidates_is_read_alike(door: str, numbers: bool, t
     np.testing.assert_allclose(
         target.distribution, twin.distribution(frame["offered"], frame["new"], actions), rtol=1e-12
     )
+    said = resolve_target(log, kwis.distribution("new"))
+    assert said.name == "new"
+    np.testing.assert_array_equal(said.distribution, target.distribution)
     np.testing.assert_array_equal(uniform_distribution(log), twin.uniform(frame["offered"], actions))
 
 

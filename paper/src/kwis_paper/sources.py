@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,11 @@ def fetch_openml(openml_id: int, data_home: str | None = None) -> Table:
     """Table from OpenML by its id, kept in scikit-learn's cache."""
     from sklearn.datasets import fetch_openml as fetch
 
-    # This parser needs no pandas; it codes the levels of nominal features, which `categories` names.
-    bunch = fetch(data_id=openml_id, as_frame=False, parser="liac-arff", data_home=data_home)
+    with warnings.catch_warnings():
+        # It tries again, and if that fails too the error says so.
+        warnings.filterwarnings("ignore", "A network error occurred")
+        # This parser needs no pandas; it codes the levels of nominal features, which `categories` names.
+        bunch = fetch(data_id=openml_id, as_frame=False, parser="liac-arff", data_home=data_home)
     data = np.asarray(bunch.data, dtype=np.float64)
     features: list[Feature] = []
     for column, name in enumerate(bunch.feature_names):

@@ -25,6 +25,7 @@ FAR_BELOW = 0.8
 _BELOW_CHANCE = (
     0.9  # of the smallest mean of the redrawn logs, as completed propensities are only near the true
 )
+_FEWEST_CANDIDATES = 3  # as many as one over the propensity says, to be candidates rather than a placeholder
 _REDRAWN = 199
 _CELLS = 2_000_000  # rows times actions: enough rows for an effect of this size
 ASK = "some actions seem not to be available in some rows; name them with --candidates"
@@ -46,7 +47,12 @@ def unavailable(log: LoggedBandit, null: Null) -> Finding | None:
     rows = drawn_rows(log.n, min(log.n, most))
     part = log.take(rows)
     mean = mean_inverse(part)
-    if mean >= _BELOW_CHANCE * _redrawn_means(part, null.propensity[rows], null.chance[rows]).min():
+    assert part.propensity is not None
+    propensity = null.propensity[rows]
+    if np.median(1 / part.propensity) >= _FEWEST_CANDIDATES:
+        # Where the least that each action seems to have sums to more than 1, they cannot all be available.
+        propensity = null.chance[rows]
+    if mean >= _BELOW_CHANCE * _redrawn_means(part, propensity, null.chance[rows]).min():
         return None
     because = f"1 / (number of actions x propensity) is {mean:.2f} on average, and 1 if all are"
     return Finding(kind="unavailable", serious=True, sentence=f"{ASK} ({because})")

@@ -98,7 +98,7 @@ def _show(sample: SampleLog, answer: Evaluation, report: str) -> None:
     show.show_answer(out, answer)
     show.show_estimates(out, answer)
     for segments in answer.segments:
-        show.show_segments(out, segments, answer.settings.level, MOST_SEGMENTS)
+        show.show_segments(out, segments, answer.settings, MOST_SEGMENTS)
     out.print("\nThe truth, known here because the log was made up:")
     for name, key in ((LOGGING_POLICY, "logger"), *((target, target) for target in answer.targets)):
         row = next(row for row in answer.rows if row.target == name and row.recommended)

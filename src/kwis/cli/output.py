@@ -116,7 +116,7 @@ class Output:
         if self.table:
             show.show_estimates(out, answer, every=self.every)
         for segments in shown(answer).segments:
-            show.show_segments(out, segments, answer.settings.level, self.segments)
+            show.show_segments(out, segments, answer.settings, self.segments)
         if self.report is not None:
             out.print(f"\nReport: {self.report}", soft_wrap=True)
 

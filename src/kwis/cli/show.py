@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwis.checks import PropensityReport
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
+    from kwis.result.records import Settings
     from kwis.results import Interval
 
 _NARROW = 110
@@ -86,12 +87,12 @@ def _last_of(rows: Sequence[Row], target: str) -> Row:
     return [row for row in rows if row.target == target][-1]
 
 
-def show_segments(console: Console, every: Segments, level: float, most: int) -> None:
+def show_segments(console: Console, every: Segments, settings: Settings, most: int) -> None:
     """Recommended estimates in the largest segments; the intervals of their changes hold for all segments at
     once.
     """
-    found = every.largest(most)
-    layout = _Layout.of(f"by {', '.join(found.columns)}", level, "of change, all at once", console)
+    found, label = every.largest(most), settings.presentation.label
+    layout = _Layout.of(f"by {', '.join(found.columns)}", settings.level, "of change, all at once", console)
     for segment in found.segments:
         changes = {(change.target, change.reward): change for change in segment.changes}
         digits = decimals(row.interval.width for row in segment.rows)
@@ -99,7 +100,7 @@ def show_segments(console: Console, every: Segments, level: float, most: int) ->
         layout.heading(f"{segment.label}, {segment.n:,} rows")
         for row in segment.rows:
             change = changes.get((row.target, row.reward))
-            name = f"  {row.target}, {row.reward}" if several else f"  {row.target}"
+            name = f"  {row.target}, {label(row.reward)}" if several else f"  {row.target}"
             layout.add(name, row, change, None if change is None else change.simultaneous, digits)
     console.print("", layout.table)
     for note in found.notes:

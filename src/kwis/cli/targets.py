@@ -7,7 +7,7 @@
 ``chosen:COLUMN``,                 the same, with what the column holds
 ``probability:COLUMN``
 ``distribution:A,B`` or            one column per action: in the order of the sorted actions, or by action
-``distribution:x=A,y=B``
+``distribution:x=A,y=B``           or a prefix; beside candidate sets one column of lists
 ``always:ACTION``, ``uniform``     simple policies
 ``FILE:COLUMN``, ``FILE``          a policy in another file, joined by ``--key``; or predictions of
                                    Vowpal Wabbit
@@ -81,9 +81,9 @@ def _meant(text: str) -> Any:
         names = listed([what]) or []
         pairs = [name.partition("=") for name in names]
         by_action = all(equals for _, equals, _ in pairs)
-        return discrete.distribution(
-            {action.strip(): column.strip() for action, _, column in pairs} if by_action else names
-        )
+        if by_action:
+            return discrete.distribution({action.strip(): column.strip() for action, _, column in pairs})
+        return discrete.distribution(names if len(names) > 1 else names[0])
     return discrete.chosen(what) if kind == "chosen" else discrete.probability(what)
 
 

@@ -37,12 +37,9 @@ if TYPE_CHECKING:
 
 
 def from_text(log: LoggedBandit, target: str, name: str, others: Container[str]) -> TargetPolicy:
-    beside = None if _holds_actions(log, target) else by_candidate(log, log.table, target)
+    beside = None if _holds_actions(log, target) else _beside_candidates(log, target, name)
     if beside is not None:
-        columns = log.table.blocks.get(target, (target,) if target in log.table else ())
-        return from_distribution(
-            log, beside, name, f"column `{target}`: probability of each candidate", columns
-        )
+        return beside
     if target not in log.table:
         return from_columns(log, DistributionColumns(target), name)
     column = log.table.column(target)
@@ -68,6 +65,15 @@ def from_text(log: LoggedBandit, target: str, name: str, others: Container[str])
         return policy
     source = f"column `{target}`, with the whole distribution in `{members[0]}` to `{members[-1]}`"
     return replace(policy, distribution=whole.distribution, columns=(target, *members), source=source)
+
+
+def _beside_candidates(log: LoggedBandit, target: str, name: str) -> TargetPolicy | None:
+    """Target from a column of lists; None where there are no lists."""
+    whole = by_candidate(log, log.table, target)
+    if whole is None:
+        return None
+    columns = log.table.blocks.get(target, (target,) if target in log.table else ())
+    return from_distribution(log, whole, name, f"column `{target}`: probability of each candidate", columns)
 
 
 def by_candidate(log: LoggedBandit, table: Table, target: str) -> Floats | None:
@@ -147,6 +153,10 @@ def refuse_pieces_of_one(table: Table, targets: Sequence[Target], actions: Seque
 
 
 def from_columns(log: LoggedBandit, target: DistributionColumns, name: str | None) -> TargetPolicy:
+    if isinstance(target.columns, str):
+        beside = _beside_candidates(log, target.columns, name or target.columns)
+        if beside is not None:
+            return beside
     names = columns_by_action(log.table, target.columns, log.action_names, "target")
     shared = target.columns if isinstance(target.columns, str) else _shared_prefix(names)
     label = name or shared or names[0]
