@@ -137,7 +137,7 @@ def test_text_that_is_not_utf8(refused: Callable[..., None], log: Path) -> None:
     lines = log.read_bytes().splitlines()
     lines[18] = lines[18].replace(lines[18].split(b",")[4], b"Espa\xf1a")
     log.write_bytes(b"\n".join(lines) + b"\n")
-    remedy = "save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
+    remedy = "save it as UTF-8 (in Excel: CSV UTF-8; from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
     refused(f"{str(log)!r} must be text in UTF-8, got other bytes at row 17 (line 19); {remedy}", log, *BASIC)
 
 

@@ -252,6 +252,16 @@ def test_slates_and_continuous_actions_say_what_they_are_for() -> None:
         assert np.trapezoid(kernel(grid), grid) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("dataset", "SyntheticBanditDataset"), ("policy", "IPWLearner"), ("utils", "softmax")],
+)
+def test_what_is_no_part_of_ope_is_to_be_kept(module: str, name: str) -> None:
+    said = rf"obp\.{module}\.{name} .* keep the import from obp\.{module},"
+    with pytest.raises(UnsupportedError, match=said):
+        exec(f"from kwis.compat.obp.{module} import {name}", {})
+
+
 def test_an_estimator_of_a_script_takes_part(feedback: dict[str, Any]) -> None:
     class Constant(obp.BaseOffPolicyEstimator):
         estimator_name = "constant"

@@ -110,8 +110,14 @@ def test_what_contradicts_the_candidates_is_refused_with_its_row() -> None:
     gone = frame.assign(offered=[["a", "b"] if i == 5 else one for i, one in enumerate(frame["offered"])])
     gone.loc[5, "action"] = "c"
     with pytest.raises(
-        InputError, match=r"^`candidates` must contain the action taken, got 'c' at row 5, whose"
+        InputError,
+        match=r"^`candidates` must contain the action taken, got 'c' beside a, b at row 5; correct",
     ):
+        kwis.read_log(gone, candidates="offered", propensity=False)
+    gone.loc[8, "offered"] = None
+    gone.at[8, "offered"] = ["a", "b"]
+    gone.loc[8, "action"] = "c"
+    with pytest.raises(InputError, match=r" beside a, b at row 5, the first of 2 such rows; correct the"):
         kwis.read_log(gone, candidates="offered", propensity=False)
     short = frame.assign(p=[one[:-1] if i == 3 else one for i, one in enumerate(frame["p"])])
     with pytest.raises(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,16 @@ def test_less_is_better_turns_what_is_said():
     factors = [one.factor for one in more.sensitivity]
     assert [one.factor for one in less.sensitivity] == pytest.approx(factors, rel=0.01)
     assert "worse than the logging policy" in repr(less)
+    assert "p_new, click (less is better): " in repr(less.recommended)
+    assert "less is better" not in repr(more.recommended)
+
+
+def test_the_recommendation_for_one_reward_names_the_others():
+    log = kwis.sample_log(300, rng=0).read(reward=["click", "revenue"])
+    found = kwis.evaluate(log, "p_new", estimators="wis", repair="never")
+    said = "\n\nprint(evaluation) has the other rewards too: revenue"
+    assert repr(found.recommended).endswith(said)
+    assert repr(pickle.loads(pickle.dumps(found.recommended))).endswith(said)
 
 
 def test_a_policy_that_does_what_was_done_is_the_same():

@@ -170,11 +170,14 @@ def refuse_unavailable(action: Ints, available: Mask, actions: Sequence[Label]) 
     taken = available[np.arange(len(action)), action]
     if not taken.all():
         row = int(np.argmin(taken))
+        wrong = len(taken) - int(taken.sum())
+        rows = f"row {row}" if wrong == 1 else f"row {row}, the first of {wrong:,} such rows"
         few = [str(actions[code]) for code in np.flatnonzero(available[row])[:5]]
         more = ", ..." if available[row].sum() > len(few) else ""
         raise InputError(
-            f"`candidates` must contain the action taken, got {actions[action[row]]!r} at row {row}, whose "
-            f"candidates are {', '.join(few) + more if few else 'none'}"
+            f"`candidates` must contain the action taken, got {actions[action[row]]!r} beside "
+            f"{', '.join(few) + more if few else 'none'} at {rows}; correct the candidates, or leave such "
+            f"rows out if they are few"
         )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kwis.data.columns import Column
 from kwis.errors import InputError
@@ -62,6 +63,22 @@ class SpellingError(InputError):
         """The whole message, with the query that fixes the column."""
         ways = self.ways if query is None else (*self.ways, f"query={query!r}")
         return f"{self}; pass {', or '.join(ways)}" if ways else str(self)
+
+
+class GapError(InputError):
+    """A column that needs a value in every row, and has gaps: the rule, and the rows that break it."""
+
+    def __init__(self, rule: str, name: str, column: Column, gaps: NDArray[np.bool_]) -> None:
+        more = int(gaps.sum()) - 1
+        rows = f"row {int(np.argmax(gaps))}" + (f" and in {more:,} more" if more else "")
+        super().__init__(f"{rule}, got none at {rows}")
+        self.column, self.numbers = name, column.kind == "number"
+
+    def condition(self, dialect: str) -> str:
+        """SQL for the rows that have a value; a number may be stored as one that is none."""
+        name = identifier(self.column)
+        number = f" AND NOT isnan({name})" if self.numbers and dialect == "duckdb" else ""
+        return f"{name} IS NOT NULL{number}"
 
 
 def identifier(name: str) -> str:

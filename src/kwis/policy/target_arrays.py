@@ -76,7 +76,8 @@ def called_with(target: Any, log: LoggedBandit, name: str) -> Any:
         raise
     except Exception as trouble:
         said = (
-            f"`target` must be a function of the whole log, log[name] being a column: {name} ended in "
+            f"`target` must be a function of the whole log, log[name] being a column, which returns an "
+            f"action for every row or a column of probabilities per action: {name} ended in "
             f"{type(trouble).__name__}"
         )
         raise InputError(f"{said} ({trouble})") from trouble

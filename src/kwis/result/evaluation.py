@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,20 @@ if TYPE_CHECKING:
 
 
 class Recommended(dict[str, Recommendation]):
-    """From target to recommendation; prints as sentences."""
+    """From target to recommendation for one reward; prints as sentences, and names the other rewards."""
+
+    def __init__(self, found: Iterable[Recommendation], others: Sequence[str] = ()) -> None:
+        super().__init__({one.target: one for one in found})
+        self.others = tuple(others)
 
     def __repr__(self) -> str:
-        return "\n\n".join(repr(found) for found in self.values())
+        parts = [repr(found) for found in self.values()]
+        if self.others:
+            parts.append(visible(f"print(evaluation) has the other rewards too: {', '.join(self.others)}"))
+        return "\n\n".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recommended, (tuple(self.values()), self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -116,8 +126,8 @@ class Evaluation:
     @property
     def recommended(self) -> Recommended:
         """From target to the estimate to use and why, for the first reward."""
-        first = self.rewards[0]
-        return Recommended({found.target: found for found in self.recommendations if found.reward == first})
+        first, *others = self.rewards
+        return Recommended((found for found in self.recommendations if found.reward == first), others)
 
     @property
     def ranking(self) -> Ranking:

@@ -65,8 +65,9 @@ def recommendation_in_words(found: Recommendation) -> str:
         f"{number(row.estimate.value, digits)} ({row.interval.level:.0%} {span(row.interval, digits)}) by "
         f"{row.estimator}"
     )
+    less = " (less is better)" if found.change.lower_is_better else ""
     lines = [
-        f"{found.target}, {found.reward}: {value}",
+        f"{found.target}, {found.reward}{less}: {value}",
         wrapped(gain(found.change), "  "),
         wrapped(": ".join([row.verdict.level, "; ".join(row.verdict.reasons)]).removesuffix(": "), "  "),
         *(wrapped(reason, "  - ") for reason in found.why),

@@ -4,6 +4,7 @@ comes through.
 
 from __future__ import annotations
 
+import ast
 import re
 import sqlite3
 import warnings
@@ -156,7 +157,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     rows = csv_rows()
     rows[18] = "1,0,0.25,café"
     path.write_bytes(lines(*rows).encode("latin-1"))
-    remedy = "save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
+    remedy = "save it as UTF-8 (in Excel: CSV UTF-8; from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
     refused(
         f"{str(path)!r} must be text in UTF-8, got other bytes at row 17 (line 19); {remedy}", path, **CSV
     )
@@ -262,6 +263,32 @@ def test_a_missing_action_is_refused(table: dict[str, Any]) -> None:
         "`action` must have a label in every row, got no value in any row",
         {**table, "action": np.full(N, np.nan)},
     )
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers", "polars numbers", "sqlite"])
+def test_rows_without_an_action_are_left_out_by_the_query_offered(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    action = rng.integers(0, 2, 40).astype(object if kind in ("text", "sqlite") else float)
+    action[[4, 9]] = None if action.dtype == object else np.nan
+    columns = {"age": rng.normal(size=40), "reward": rng.random(40), "p": np.full(40, 0.5)}
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({**columns, "Angebot": action})
+    source: Any = frame
+    if kind == "text":
+        frame["Angebot"] = [None if value is None else f"a{value}" for value in action]
+    if kind == "polars numbers":  # a NaN stays one
+        source = pytest.importorskip("polars").DataFrame({**columns, "Angebot": action})
+    roles = {"action": "Angebot", "propensity": "p", "context": ["age"]}
+    if kind == "sqlite":
+        source = sqlite3.connect(tmp_path / "log.db")
+        frame.to_sql("log", source, index=False)
+        roles["query"] = "SELECT * FROM log"
+    with pytest.raises(InputError) as caught:
+        kwis.read_log(source, **roles)
+    said, _, query = str(caught.value).partition("; to leave out such rows pass query=")
+    assert said == "`Angebot` (action) must have a label in every row, got none at row 4 and in 1 more"
+    roles["query"] = ast.literal_eval(query)
+    assert len(kwis.read_log(source, **roles)) == 38
 
 
 def test_one_action_only_is_refused(table: dict[str, Any]) -> None:

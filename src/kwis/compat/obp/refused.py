@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
 from kwis.errors import UnsupportedError
 from kwis.typing import ArrayLike, Floats
+
+
+def kept_elsewhere(module: str) -> Callable[[str], NoReturn]:
+    """What a module of theirs that is no part of kwis says when anything is imported from it."""
+
+    def refuse(name: str) -> NoReturn:
+        if name.startswith("__"):  # what the import system asks every module for
+            raise AttributeError(name)
+        raise UnsupportedError(
+            f"{module}.{name} is not part of kwis, which replaces obp.ope; keep the import from {module}, "
+            f"whose data and policies work here"
+        )
+
+    return refuse
 
 
 class _Refused:

@@ -26,7 +26,7 @@ from kwis.data.read.by_logger import Loggers, behaviour_by_logger
 from kwis.data.read.context import context_columns
 from kwis.data.read.source import Roles, Source, with_usual_propensity
 from kwis.data.read.sql import sql_that_fixes
-from kwis.data.remedy import refuse_text_for_dates
+from kwis.data.remedy import GapError, refuse_text_for_dates
 from kwis.data.table import Table
 from kwis.data.written import without
 from kwis.errors import InputError
@@ -224,11 +224,11 @@ def _actions(
     table: Table, name: str, known: Sequence[Label] | None, complete: bool
 ) -> tuple[Ints, tuple[Label, ...]]:
     column = table.column(name, "action")
+    rule = f"{named(name, 'action')} must have a label in every row"
+    if column.missing.all():
+        raise InputError(f"{rule}, got no value in any row")
     if column.missing.any():
-        gap = (
-            "no value in any row" if column.missing.all() else f"none at row {int(np.argmax(column.missing))}"
-        )
-        raise InputError(f"{named(name, 'action')} must have a label in every row, got {gap}")
+        raise GapError(rule, name, column, column.missing)
     codes, names = column.coded()
     if known is not None:
         listed = tuple(known)
@@ -261,9 +261,7 @@ def _labels(table: Table, name: str, role: str) -> tuple[Ints, tuple[Label, ...]
     column = table.column(name, role)
     codes, labels = column.coded()
     if (codes < 0).any():
-        raise InputError(
-            f"{named(name, role)} must have a label in every row, got none at row {int(np.argmax(codes < 0))}"
-        )
+        raise GapError(f"{named(name, role)} must have a label in every row", name, column, codes < 0)
     return codes, labels
 
 

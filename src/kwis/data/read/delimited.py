@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _EXACT_DIGITS = 15  # whole numbers of so many digits are exact as floats
 _AT_ONCE = 10  # columns per query: the time to plan one grows faster than its length
-_AS_UTF8 = "save it as UTF-8 (from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
+_AS_UTF8 = "save it as UTF-8 (in Excel: CSV UTF-8; from Latin-1: iconv -f latin1 -t utf-8 OLD > NEW)"
 _PROBLEMS = {
     "MISSING COLUMNS": "too few cells",
     "TOO MANY COLUMNS": "too many cells",
