@@ -170,7 +170,12 @@ def test_lines_that_end_with_a_carriage_return_alone(refused: Callable[..., None
         ),
         ("p_new", 1.5, "`p_new` (target) must be in [0, 1], got 1.5 at row 17"),
         ("p_new", "", "`p_new` (target) must be finite, got nan at row 17"),
-        ("action", "", "`action` must have a label in every row, got none at row 17"),
+        (
+            "action",
+            "",
+            "`action` must have a label in every row, got none at row 17; to leave out such rows pass --query "
+            '"SELECT * FROM log WHERE action IS NOT NULL"',
+        ),
         ("age", "inf", "`age` (context) must be finite, got inf at row 17"),
     ],
 )

@@ -445,8 +445,10 @@ def test_row_weights_groups_and_times_are_checked(table: dict[str, Any]) -> None
     country = table["country"].copy()
     country[17] = None
     country[:17] = "DE"
+    query = "SELECT * FROM log WHERE country IS NOT NULL"
     refused(
-        "`country` (group) must have a label in every row, got none at row 17",
+        "`country` (group) must have a label in every row, got none at row 17; to leave out such rows pass "
+        f"query={query!r}",
         {**table, "country": country},
         group="country",
     )

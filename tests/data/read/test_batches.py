@@ -173,7 +173,9 @@ def test_a_bad_value_is_refused_with_its_row_and_file(
 ) -> None:
     path = folder / "part-1.parquet"
     rewrite(path, **{column: put(17, value)})
-    refused(f"{sentence} at row 17 of {str(path)!r}", folder)
+    query = "SELECT * FROM log WHERE action IS NOT NULL"
+    remedy = f"; to leave out such rows pass query={query!r}" if column == "action" else ""
+    refused(f"{sentence} at row 17 of {str(path)!r}{remedy}", folder)
 
 
 def test_a_missing_reward_is_refused_with_its_row_and_file_and_what_to_do(folder: Path) -> None:
@@ -191,8 +193,10 @@ def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:
         folder,
         row_weight="thinned",
     )
+    query = "SELECT * FROM log WHERE pick IS NOT NULL"
     refused(
-        f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}",
+        f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}; to leave out such "
+        f"rows pass query={query!r}",
         folder,
         group="pick",
     )
