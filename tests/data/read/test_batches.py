@@ -193,10 +193,9 @@ def test_thinning_groups_and_keys_are_checked_too(folder: Path) -> None:
         folder,
         row_weight="thinned",
     )
-    query = "SELECT * FROM log WHERE pick IS NOT NULL"
+    remedy = "to leave out such rows pass query='SELECT * FROM log WHERE pick IS NOT NULL'"
     refused(
-        f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}; to leave out such "
-        f"rows pass query={query!r}",
+        f"`pick` (group) must have a label in every row, got none at row 6 of {str(path)!r}; {remedy}",
         folder,
         group="pick",
     )
