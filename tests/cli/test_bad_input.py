@@ -173,8 +173,10 @@ def test_lines_that_end_with_a_carriage_return_alone(refused: Callable[..., None
         (
             "action",
             "",
-            "`action` must have a label in every row, got none at row 17; to leave out such rows pass "
-            + '--query "SELECT * FROM log WHERE action IS NOT NULL"',
+            (
+                "`action` must have a label in every row, got none at row 17; to leave out such rows pass "
+                '--query "SELECT * FROM log WHERE action IS NOT NULL"'
+            ),
         ),
         ("age", "inf", "`age` (context) must be finite, got inf at row 17"),
     ],
