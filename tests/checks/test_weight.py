@@ -166,3 +166,13 @@ def test_a_log_that_lacks_its_largest_weights_is_not_to_be_trusted():
     assert lacking.reasons == (
         "rare weights larger than any logged would leave only 31 effective rows, fewer than 50",
     )
+
+
+def test_the_rows_of_largest_effect_are_the_first_of_equal_ones():
+    rng = np.random.default_rng(3)
+    sample = sample_of(np.ones(500)).with_weight(rng.integers(1, 4, 500).astype(float))
+    effect = np.abs(kwis.WIS().estimate(sample).influence)
+    expected = np.argsort(-effect, kind="stable")
+    for most in (1, 10, 499, 500, 600):
+        found = weight_diagnostics(sample, most=most).influential
+        assert [one.row for one in found] == expected[:most].tolist()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kwis.checks import propensity_report
-from kwis.data.copies import copies, with_copies_grouped
+from kwis.data.copies import all_different, copies, with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.models.propensity import estimate_propensities, repair_propensities
@@ -131,3 +131,20 @@ def test_propensities_are_tested_and_estimated_with_copies_as_one_decision():
     folds = estimate_propensities(log).folds
     assert all(len(np.unique(folds[labels == label])) == 1 for label in range(20))
     assert propensity_report(log).p_value == propensity_report(with_copies_grouped(log)).p_value
+
+
+@pytest.mark.parametrize(
+    ("values", "different"),
+    [
+        (np.arange(5_000.0), True),
+        (np.append(np.arange(5_000.0), 17.0), False),  # again beyond the first thousand
+        (np.append(0.0, -np.arange(3.0)), False),  # zeros of both signs
+        (np.append(np.arange(5_000.0), np.nan), True),
+        (np.append(np.arange(5_000.0), [np.nan, np.nan]), False),
+        (np.arange(5_000), True),
+        (np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[us]"), False),  # is not looked into
+    ],
+)
+def test_numbers_that_are_all_different_are_told(values: np.ndarray, different: bool) -> None:
+    shuffled = np.random.default_rng(0).permutation(values)
+    assert all_different(values) == all_different(shuffled) == different

@@ -52,6 +52,9 @@ def test_a_second_attempt_takes_as_many_as_the_first_says_are_needed():
     assert attempts(1_500, [0.0]) == [1_500]
     assert attempts(1_500, [1e9]) == [1_500]  # all rows: there are no more
     assert attempts(10_000_000, [0.0]) == [5_000]
+    assert attempts(10_000_000, [1e9]) == [
+        5_000
+    ]  # no more pairs are allowed: the same again would bring nothing
     assert attempts(100_000_000, [0.0]) == [1_000]
     assert attempts(100_000, [1e9, 0.0]) == [1_582, 20_000]  # 2,000,000,000 pairs
     assert attempts(20_000, [1e9, 0.0]) == [1_000, 20_000]

@@ -373,6 +373,23 @@ def test_other_weights_of_the_same_rows_are_corrected_too(monkeypatch):
         assert (np.abs((found - found[0]) - (truth - truth[0])) < 0.12 * error).all()
 
 
+def test_fewer_neighbours_show_as_well_by_how_much_other_weights_move_a_known_value(monkeypatch):
+    monkeypatch.setattr(precision, "_FEWEST", 300)
+    monkeypatch.setattr(precision, "_PER_ROOT", 1)
+    sample = sample_of(3000)
+    weights = sample.weight[:, None] * np.random.default_rng(4).uniform(0.95, 1.05, (3000, 3))
+    jobs, exact = ([Job(form, sample) for form in forms(0.8, exact=one)] for one in (False, True))
+    known = [one.estimate(sample).value for one in forms(0.8, exact=True)]
+    truth = np.array(reweighted_together(exact, list(weights.T)))
+    told, untold = (
+        np.abs(np.array(reweighted_together(jobs, list(weights.T), values)) - truth).max(axis=1)
+        for values in (known, None)
+    )
+    assert (told < untold).all()
+    errors = np.array([one.estimate(sample).std_error for one in forms(0.8, exact=True)])
+    assert (told < 0.05 * errors).all()
+
+
 def test_priority_samples_give_unbiased_totals():
     rng = np.random.default_rng(0)
     size, values = rng.gamma(0.5, 1, 500) + 0.1, rng.normal(3, 1, 500)

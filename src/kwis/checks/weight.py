@@ -72,16 +72,24 @@ def _two_sided(distance: float, error: float) -> float:
 
 def _quantiles(weight: Floats, mass: Floats) -> Floats:
     """Smallest weights below which at least the given shares of the mass lie."""
-    order = np.argsort(weight, kind="stable")
+    order = np.argsort(weight)
     below = np.cumsum(mass[order]) / mass.sum()
     places = np.searchsorted(below, np.array(PROBABILITIES) - 1e-12)
     return weight[order][np.minimum(places, weight.size - 1)]
 
 
+def _largest(values: Floats, most: int) -> Ints:
+    """Rows of the largest values, the first of equal ones before others."""
+    rows = np.arange(values.size)
+    if values.size > most:
+        rows = np.flatnonzero(values >= np.partition(values, -most)[-most])
+    return rows[np.argsort(-values[rows], kind="stable")][:most]
+
+
 def _influential(sample: WeightedSample, shares: Floats, most: int) -> tuple[InfluentialRow, ...]:
     estimate = (WIS() if sample.weight.any() else VIS()).estimate(sample)
     effect = np.zeros(sample.n) if estimate.influence is None else estimate.influence / sample.n
-    order = np.argsort(-np.abs(effect), kind="stable")[:most]
+    order = _largest(np.abs(effect), most)
     return tuple(
         InfluentialRow(
             row=int(sample.rows[i]),

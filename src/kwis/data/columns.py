@@ -245,6 +245,14 @@ def _text(items: Sequence[str | None]) -> Column:
     return _sorted_text(codes, list(seen))
 
 
+def text_of_codes(codes: Ints, labels: Sequence[str]) -> Column:
+    """Text from codes into different labels, negative where missing."""
+    seen = [label for label in labels if label]
+    place = {label: code for code, label in enumerate(seen)}
+    lookup = np.array([*(place.get(label, -1) for label in labels), -1], dtype=np.int64)
+    return _sorted_text(lookup[np.maximum(codes, -1)], seen)
+
+
 def _sorted_text(codes: Ints, labels: Sequence[str]) -> Column:
     """Text from codes into labels in any order, -1 where missing."""
     levels = sorted(labels)

@@ -27,6 +27,7 @@ from kwis.runtime.arrays import kept
 from kwis.typing import Floats, Ints
 
 _CHANCE = 1e-6
+_GLIMPSE = 1_000  # rows among which numbers that repeat mostly do so already
 # of the circumstances that occur again: rows that look alike by chance differ elsewhere far more often
 _MOST_DIFFERENT = 0.1
 
@@ -57,6 +58,8 @@ def copies_in_words(log: LoggedBandit) -> str:
 def copies(log: LoggedBandit) -> Ints | None:
     """``(n,)`` labels, the same for copies of one decision; None where no row is a copy."""
     columns = log.table.columns
+    if any(all_different(column.values) for column in columns.values()):
+        return None
     whole = codes_of_rows(column.values for column in columns.values())
     counts = np.bincount(whole)
     if counts.max() < 2:
@@ -71,6 +74,15 @@ def copies(log: LoggedBandit) -> Ints | None:
     ):
         return whole
     return _repeated(whole, counts)
+
+
+def all_different(values: Array) -> bool:
+    """Whether no two numbers are equal, gaps counting as equal; False for other values."""
+    first = values[:_GLIMPSE]
+    if values.dtype.kind not in "iuf" or np.unique(first).size < first.size:
+        return False
+    ranked = np.sort(values)
+    return not (np.diff(ranked) == 0).any() and not bool(np.isnan(ranked[-2:]).all())
 
 
 def codes_of_rows(columns: Iterable[Array]) -> Ints:

@@ -47,6 +47,7 @@ MANY_LEVELS = 1_000
 KEPT_LEVELS = 100
 MISSING = "(missing)"
 OTHER = "(other)"
+_GLIMPSE = 1_000  # rows that mostly show already that a column has other numbers than 0 and 1
 _SMALLEST = 1e-300  # nearer to 0 a standard deviation underflows
 _DUMMIES_PER_COLUMN = 20
 _DUMMIES = 600
@@ -181,6 +182,9 @@ def _is_categorical(column: Column, as_labels: bool) -> bool:
         return True
     if column.kind == "date":
         return False
+    first = column.values[:_GLIMPSE]
+    if ((first != 0) & (first != 1) & (first == first)).any():
+        return False
     present = column.values[~column.missing]
     return bool(len(present)) and bool(np.isin(present, (0, 1)).all())
 
@@ -195,7 +199,7 @@ def _numeric(name: str, column: Column) -> list[tuple[Feature, Floats]]:
     made: list[tuple[Feature, Floats]] = []
     if missing.all():
         return made
-    filled = np.where(missing, np.median(values[~missing]), values)
+    filled = np.where(missing, np.median(values[~missing]), values) if missing.any() else values
     if filled.min() < filled.max() and np.abs(filled).max() > _SMALLEST:
         scaled, scaling = standardise(filled[:, None])
         feature = Feature(

@@ -42,8 +42,8 @@ def precise_enough(attempt: Callable[[int], list[Estimate]], n: int) -> list[Est
     error = relative_error(found)
     if size == n or error <= TOLERANCE:
         return found
-    wanted = min(_MARGIN * size * error / TOLERANCE, max(usual_size(n), MOST_PAIRS / n))
-    return attempt(_at_most_all(wanted, n))
+    wanted = _at_most_all(min(_MARGIN * size * error / TOLERANCE, max(usual_size(n), MOST_PAIRS / n)), n)
+    return attempt(wanted) if wanted > size else found
 
 
 def _at_most_all(size: float, n: int) -> int:

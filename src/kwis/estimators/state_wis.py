@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from kwis.data.copies import codes_of_rows
+from kwis.data.copies import all_different, codes_of_rows
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
@@ -110,6 +110,8 @@ def state_codes(context: Floats) -> Ints:
     memory.
     """
     if context.shape[0] > _HASHED_ROWS:
+        if any(all_different(column) for column in context.T):
+            return np.arange(context.shape[0])
         return codes_of_rows(column + 0.0 for column in context.T)
     plain = np.ascontiguousarray(context + 0.0)  # -0.0 and 0.0 are equal but not the same bytes
     rows = plain.view(f"V{plain.itemsize * plain.shape[1]}").ravel().tolist()

@@ -11,6 +11,7 @@ and ``D`` the reaction of :class:`kwis.estimators.ratio.Applied`, linear in its 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,6 +30,7 @@ from kwis.stats.influence import standard_error
 from kwis.typing import Floats
 
 _CELLS = 1 << 22  # of weights in flight
+_FEWER = 4  # times fewer neighbours where only a difference is to be seen
 
 
 class LocalRule(Rule, Protocol):
@@ -213,9 +215,15 @@ def resamples_together(jobs: Sequence[Job], counts: Floats) -> list[Floats]:
         return found
 
 
-def reweighted_together(jobs: Sequence[Job], weights: Sequence[Floats]) -> list[Floats]:
+def reweighted_together(
+    jobs: Sequence[Job], weights: Sequence[Floats], known: Sequence[float] | None = None
+) -> list[Floats]:
     """Values (F,) of all jobs had the rows each of the F weights instead; from sampled neighbours in one pass
     for all.
+
+    Where the values of the jobs themselves are ``known``, sampled neighbours only have to say by how much
+    other weights move them. The weights are much alike, and so are the errors that neighbours make: far fewer
+    are needed.
     """
     rule, sample = jobs[0].rule, jobs[0].sample
     mass = mass_of(sample)
@@ -228,14 +236,19 @@ def reweighted_together(jobs: Sequence[Job], weights: Sequence[Floats]) -> list[
             some = [weights[first : first + at_once] for first in range(0, len(weights), at_once)]
             loads = np.hstack([_loads(columns.values, part, mass, around) for part in some])
         else:
-            applied = sampling.weights(weights, mass, columns.importance, usual_size(sample.n))
-            loads = applied.sums(columns.values)
+            size = usual_size(sample.n)
+            if known is not None:
+                size, weights = math.ceil(size / _FEWER), [sample.weight, *weights]
+            loads = sampling.weights(weights, mass, columns.importance, size).sums(columns.values)
         found = []
-        for job, j in zip(jobs, columns.place, strict=True):
+        for number, (job, j) in enumerate(zip(jobs, columns.place, strict=True)):
             values = np.ldexp(loads[j] / (loads[-1] if job.rule.normalised else total), columns.scales[j])
-            found.append(
-                values + (job.estimator.model_part.estimate(job.sample).value if job.adds_to_model else 0.0)
-            )
+            if known is not None and sampling is not None:
+                found.append(known[number] + (values[1:] - values[0]))
+            elif job.adds_to_model:
+                found.append(values + job.estimator.model_part.estimate(job.sample).value)
+            else:
+                found.append(values)
         return found
 
 

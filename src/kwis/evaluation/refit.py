@@ -35,4 +35,5 @@ def _values(members: list[Measured]) -> list[Floats]:
     return reweighted_together(
         [Job(one.estimator, one.sample) for one in members],
         [sample.weight for sample in samples],
+        [one.estimate.value for one in members],
     )

@@ -131,11 +131,11 @@ def _sensitivity(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """Weights of one target as the odds allow, rows sorted by reward from high to low; every query takes
-    O(n).
+    """Weights of one target as the odds allow, summed over the rows of each reward, from high to low; every
+    query takes time in proportion to the number of different rewards.
 
     A weight is ``constant + odds``, of which the odds may be off by gamma either way; rows of weight 0 are
-    left out.
+    left out. Rows of the same reward may share a weight: exchanging it between them changes no estimate.
     """
 
     constant: Floats
@@ -145,14 +145,16 @@ class Box:
     @classmethod
     def of(cls, logged: Floats, propensity: Floats, reward: Floats, mass: Floats) -> Box:
         """Box of a target from its probabilities of the logged actions."""
-        order = np.argsort(-reward, kind="stable")
-        order = order[logged[order] > 0]
-        if not order.size:
+        weighted = logged > 0
+        if not weighted.any():
             raise InputError(
                 "`target` must sometimes take an action that was logged, got probability 0 in every row"
             )
-        constant = (mass * logged)[order]
-        return cls(constant, constant * (1 / propensity[order] - 1), reward[order])
+        constant = mass * logged
+        odds = constant * (1 / propensity - 1)
+        high_first, place = np.unique(-reward[weighted], return_inverse=True)
+        constant, odds = (np.bincount(place, part[weighted]).astype(np.float64) for part in (constant, odds))
+        return cls(constant, odds, -high_first)
 
     def range(self, gamma: float) -> tuple[float, float]:
         """Smallest and largest WIS."""

@@ -25,13 +25,13 @@ def sketch_of(log: LoggedBandit) -> tuple[int, ...]:
     for name in names:
         mark = np.uint64(int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little"))
         hashes ^= _mixed(_numbers(log.table.column(name)) + mark)
-    order = np.argsort(hashes, kind="stable")
-    ranked = hashes[order]
+    ranked = np.sort(hashes)
     fresh = np.concatenate([[True], ranked[1:] != ranked[:-1]])
     starts = np.flatnonzero(fresh)
     copy = np.arange(log.n) - np.repeat(starts, np.diff(np.append(starts, log.n)))
-    every = np.sort(_mixed(ranked + copy.astype(np.uint64)) >> _BITS)
-    return tuple(every[:SKETCH].tolist())
+    every = _mixed(ranked + copy.astype(np.uint64)) >> _BITS
+    smallest = np.partition(every, SKETCH)[:SKETCH] if every.size > SKETCH else every
+    return tuple(np.sort(smallest).tolist())
 
 
 def _numbers(column: Column) -> Any:

@@ -18,7 +18,10 @@ def systematic(chance: Floats, order: Floats, rng: np.random.Generator) -> Ints:
     """Rows drawn with the given probabilities, evenly along ``order``: every stretch of it gets its share,
     give or take one row.
     """
-    along = np.lexsort((rng.random(order.size), order))
+    ties = rng.random(order.size)
+    along = np.argsort(order)
+    if (np.diff(order[along]) == 0).any():
+        along = np.lexsort((ties, order))
     climbed = np.cumsum(np.append(rng.random(), chance[along]))
     return np.sort(along[np.floor(climbed[1:]) > np.floor(climbed[:-1])])
 

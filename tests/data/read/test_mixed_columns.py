@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.data.columns import column_of_items
+from kwis.data.read.frames import from_frame
 from kwis.errors import InputError
 from tests.cli.example import columns, run_with, write_csv
 
@@ -185,3 +187,22 @@ def test_decimal_commas_in_several_columns_are_named_together_with_one_query(tmp
         log = kwis.read_log(path, **roles, query=query)
         kinds = {feature.name: feature.kind for feature in log.encoding.features}
         assert (kinds["age"], kinds["height"]) == ("number", "number")
+
+
+@pytest.mark.parametrize(
+    "items", [["x", None, "y", "", "x"], ["", ""], [None, None], ["b", "a"], ["é", "e\u0301"]]
+)
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_text_of_arrow_is_that_of_its_entries_one_by_one(items: list[Any], kind: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    expected = column_of_items(items)
+    whole = arrow.array(items, getattr(arrow, kind)())
+    parts = arrow.chunked_array([arrow.array(["q"], whole.type), whole[:1], whole[1:]]).slice(1)
+    for values in (whole, parts):
+        found = from_frame(arrow.table({"a": values})).columns["a"]
+        assert (found.kind, found.levels, found.values.dtype) == (
+            expected.kind,
+            expected.levels,
+            expected.values.dtype,
+        )
+        np.testing.assert_array_equal(found.values, expected.values)

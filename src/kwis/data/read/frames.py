@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kwis.data.columns import Column, object_array
+from kwis.data.columns import Column, object_array, text_of_codes
 from kwis.data.read.duck import clear_errors, connect, run_query
 from kwis.data.table import Table, is_single, refuse_alike, table_of
 from kwis.errors import InputError
@@ -104,18 +104,34 @@ def _texts(series: Any) -> Any:
     """Text with None where missing, which a cast to text turns into words in some versions of pandas."""
     import narwhals as nw
 
+    if series.implementation.is_pyarrow() and isinstance(series.dtype, nw.String):
+        coded = _arrow_text(series.to_native())
+        if coded is not None:
+            return coded
     empty = series.is_null().to_numpy().astype(bool)
     items = (series if isinstance(series.dtype, nw.String) else series.cast(nw.String)).to_list()
     return object_array([None if gone else item for item, gone in zip(items, empty.tolist(), strict=True)])
+
+
+def _arrow_text(chunks: Any) -> Column | None:
+    """Text by the codes that Arrow gives it, without an object per row; None where there is no text."""
+    from pyarrow import types
+
+    if not (types.is_string(chunks.type) or types.is_large_string(chunks.type)):
+        return None
+    whole = chunks.combine_chunks().dictionary_encode()
+    labels = whole.dictionary.to_pylist()
+    return text_of_codes(whole.indices.fill_null(-1).to_numpy(), labels) if labels else None
 
 
 def _floats(series: Any) -> Any:
     import narwhals as nw
 
     values = series.cast(nw.Float64)
+    if not values.null_count():
+        return values.to_numpy().astype(np.float64, copy=False)
     empty = values.is_null().to_numpy().astype(bool)
-    filled = (values.fill_null(0.0) if empty.any() else values).to_numpy().astype(np.float64)
-    return np.where(empty, np.nan, filled)
+    return np.where(empty, np.nan, values.fill_null(0.0).to_numpy().astype(np.float64))
 
 
 def _dates(series: Any) -> Column:

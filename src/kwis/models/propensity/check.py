@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import chdtrc, pdtrc
 
 from kwis.data.candidates import sizes_in_words, uniform
+from kwis.data.copies import all_different, codes_of_rows
 from kwis.data.log import LoggedBandit
 from kwis.errors import UnsupportedError
 from kwis.models.propensity.estimate import EstimatedPropensity
@@ -26,6 +27,7 @@ _CERTAIN = 1 - 1e-9
 _AGAINST_ALL_ODDS = 1e-3
 _SAME = 1e-9
 _UNIFORM = 1e-6
+_UNROUNDED = 1e-4  # thousandths, well above the rounding of binary numbers
 _ROUGHLY = 0.05  # 0.17 is one sixth, 0.01 is not one over 150
 _FEWEST_CANDIDATES = 3  # one half for every row is a placeholder rather than a choice between two
 _DESIGNED = 3  # values per action and logger, at most, of a policy that somebody wrote down
@@ -158,9 +160,12 @@ def deterministic(log: LoggedBandit, estimated: EstimatedPropensity | None = Non
 
 def _always_the_same(log: LoggedBandit) -> bool:
     """Whether repeated contexts never differ in action, and would hardly have agreed by chance."""
-    place = np.unique(log.context, axis=0, return_inverse=True)[1].ravel()
-    counts = np.zeros((int(place.max()) + 1, log.n_actions))
-    np.add.at(counts, (place, log.action), 1)
+    if any(all_different(column) for column in log.context.T):
+        return False  # no context is repeated
+    place = codes_of_rows(log.context.T)
+    contexts = int(place.max()) + 1
+    counts = np.bincount(place * log.n_actions + log.action, minlength=contexts * log.n_actions)
+    counts = counts.reshape(contexts, log.n_actions)
     if ((counts > 0).sum(axis=1) > 1).any():
         return False
     sizes = counts.sum(axis=1)
@@ -286,6 +291,9 @@ def _rounded(log: LoggedBandit, propensity: Floats) -> Finding | None:
     A simple policy has few values and is left alone: epsilon-greedy, or a split that gives each action a
     share in percent.
     """
+    thousands = propensity * 1000
+    if np.abs(thousands - np.rint(thousands)).max() >= _UNROUNDED:
+        return None
     values = np.unique(propensity)
     designed = len(
         np.unique(np.stack([propensity, log.action]), axis=1).T
