@@ -12,7 +12,8 @@ from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample
 from kwis.estimators.joint import Contrast
 from kwis.estimators.precision import relative_error
-from kwis.estimators.together import Job, _length, resamples_together
+from kwis.estimators.ratio import _length
+from kwis.estimators.together import Job, resamples_together
 from kwis.intervals.distribution import _DRAWS, reward_distribution
 from kwis.intervals.endpoints import _moved
 from kwis.intervals.student import student_ends

@@ -13,16 +13,17 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from kwis.errors import InputError
+from kwis.estimators.precision import without_noise
 from kwis.estimators.protocol import Resamples
-from kwis.results import BandwidthChoice, Estimate
-from kwis.runtime.arrays import kept
+from kwis.results import BandwidthChoice, Estimate, Precision
+from kwis.runtime.arrays import kept, room
 from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import standard_error
 from kwis.typing import Bandwidth, Floats
@@ -49,6 +50,13 @@ class Applied:
     weight: Floats
     reaction: Callable[[Floats], Floats] | None = None
     own: Callable[[], Floats] | None = None
+
+    def derivatives(self, columns: Floats, counted: Floats) -> Floats:
+        """Of the sums of ``c v x`` with respect to the count of each row, for the columns ``x``."""
+        found = self.weight * columns
+        if self.reaction is not None:
+            found += self.reaction(counted * found)
+        return found
 
     def isolation(self, counted: Floats) -> float | None:
         """Mean over the rows that have a weight of the share of each in the weight around it, on the first
@@ -113,26 +121,97 @@ def ratio_estimate(
     choice: BandwidthChoice | None = None,
 ) -> Estimate:
     """Estimate under a rule on the sample itself."""
-    statistics = _statistics(rule, sample, np.ones((sample.n, 1)), with_influence=True)
-    value = float(statistics.values[0])
-    if np.isnan(value):
+    columns, scales = columns_of([sample.reward])
+    with np.errstate(all="ignore"):
+        applied = rule.applied(sample, mass_of(sample)[:, None])
+        parts = parts_of(applied, sample, columns)
+        found = estimate_from(parts, rule, sample, 0, scales[0])
+    divided = rule.normalised or applied.reaction is not None
+    if np.isnan(found.value) or (divided and parts.sums[-1] == 0):
         raise no_weight(rule.name, sample)
-    if np.isinf(value):
-        raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {value}")
-    assert statistics.influence is not None
-    influence = kept(statistics.influence[:, 0])
+    if np.isinf(found.value):
+        raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {found.value}")
+    return replace(found, bandwidth=bandwidth, choice=choice)
+
+
+def mass_of(sample: WeightedSample) -> Floats:
+    return np.ones(sample.n) if sample.mass is None else sample.mass
+
+
+def scale_of(reward: Floats) -> int:
+    """Power of two by which rewards are divided to be at most 1: their products with the largest weights then
+    stay in range, and a power of two is exact.
+    """
+    return int(np.frexp(np.abs(reward).max())[1])
+
+
+def columns_of(rewards: Sequence[Floats]) -> tuple[Floats, list[int]]:
+    """Rewards as columns with one of ones last, for the normaliser; and the power of two each was divided
+    by.
+    """
+    scales = [scale_of(reward) for reward in rewards]
+    values = room((rewards[0].size, len(rewards) + 1))
+    for column, (reward, scale) in enumerate(zip(rewards, scales, strict=True)):
+        values[:, column] = np.ldexp(reward, -scale)
+    values[:, -1] = 1.0
+    return values, scales
+
+
+def parts_of(applied: Applied, sample: WeightedSample, columns: Floats) -> Parts:
+    """What estimates are made of, for rewards as columns (n, q)."""
+    mass, v = mass_of(sample)[:, None], applied.weight[:, 0]
+    return Parts(
+        weight=v,
+        sums=np.einsum("i,ij->j", mass[:, 0] * v, columns),
+        direct=applied.derivatives(columns, mass),
+        effective_n=effective_size(v, sample.mass),
+        isolation=applied.isolation(mass),
+    )
+
+
+def estimate_from(parts: Parts, rule: Rule, sample: WeightedSample, j: int, scale: int) -> Estimate:
+    """Estimate of the reward in column ``j``, which was divided by ``2**scale``; the last column is of ones.
+
+    With ``d_j = v x_j + D(c v x_j)`` the derivatives of the sum in column ``j``, ``D`` the reaction of the
+    weights, the influence of the plain form is ``d_j - value``, and that of the normalised form, a ratio of
+    two sums, ``(d_j - value d_ones) sum c / sum c v``.
+    """
+    mass = mass_of(sample)
+    total, load = float(mass.sum()), parts.sums[-1]
+    value = float(parts.sums[j] / (load if rule.normalised else total))
+
+    def effect(derivatives: Floats, constant: float) -> Floats:
+        """Effect of each row on the value, from those on the sums."""
+        found = (
+            (derivatives[:, j] - value * derivatives[:, -1]) * (total / load)
+            if rule.normalised
+            else derivatives[:, j] - constant
+        )
+        # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
+        return np.ldexp(found * (mass * (sample.n / total)), scale)
+
+    influence, precision = effect(parts.direct, value), None
+    if parts.drawn is not None:
+        drawn = effect(parts.drawn, 0.0)
+        precision = Precision(
+            neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n
+        )
+        if parts.noise is not None:
+            influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
+        influence += drawn
+        influence -= influence.mean()
+    influence = kept(influence)
     return Estimate(
         name=rule.name,
-        value=value,
+        value=float(np.ldexp(value, scale)),
         n=sample.n,
         std_error=standard_error(influence, sample.group),
-        effective_n=effective_size(statistics.applied[:, 0], sample.mass),
-        mean_weight=float(statistics.mean_weight[0]),
-        isolation=statistics.isolation,
+        effective_n=parts.effective_n,
+        mean_weight=float(load / total),
+        isolation=parts.isolation,
         influence=influence,
-        leverage=leverage(statistics.applied[:, 0] if rule.normalised else np.ones(sample.n), sample.mass),
-        bandwidth=bandwidth,
-        choice=choice,
+        leverage=leverage(parts.weight if rule.normalised else np.ones(sample.n), sample.mass),
+        precision=precision,
     )
 
 
@@ -141,6 +220,11 @@ def no_weight(name: str, sample: WeightedSample) -> InputError:
     return InputError(
         f"`weight` must be positive in at least one row for {name}, got 0.0 in all {sample.n} rows"
     )
+
+
+def _length(vector: Floats) -> float:
+    largest = float(np.abs(vector).max())
+    return largest * float(np.sqrt(np.square(vector / largest).sum())) if largest > 0 else 0.0
 
 
 def leverage(load: Floats, mass: Floats | None) -> Floats:
@@ -153,24 +237,8 @@ def leverage(load: Floats, mass: Floats | None) -> Floats:
 
 def ratio_resamples(rule: Rule, sample: WeightedSample, counts: Floats, influence: bool) -> Resamples:
     """Estimates under a rule on resamples, the weights applied worked out anew on each."""
-    statistics = _statistics(rule, sample, counts, with_influence=influence)
-    return Resamples(statistics.values, statistics.influence)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Statistics:
-    values: Floats
-    applied: Floats
-    mean_weight: Floats
-    influence: Floats | None = None
-    isolation: float | None = None
-
-
-def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_influence: bool) -> _Statistics:
     counted = counts if sample.mass is None else counts * sample.mass[:, None]
-    # Rewards of at most 1: their products with the largest weights then stay in range, and a power of two is
-    # exact.
-    scale = int(np.frexp(np.abs(sample.reward).max())[1])
+    scale = scale_of(sample.reward)
     reward = np.ldexp(sample.reward, -scale)
     with np.errstate(all="ignore"):
         applied = rule.applied(sample, counted)
@@ -179,16 +247,18 @@ def _statistics(rule: Rule, sample: WeightedSample, counts: Floats, *, with_infl
         values = loads / (load if rule.normalised else total)
         if rule.normalised or applied.reaction is not None:
             values[load == 0] = np.nan
-        found = np.ldexp(values, scale), applied.weight, load / total
-        if not with_influence:
-            return _Statistics(*found)
-        share = total / load if rule.normalised else np.ones_like(total)
-        influence = _influence(rule, reward, counted, applied, values, share)
-        # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
-        influence *= counts.sum(axis=0) / total
+        if not influence:
+            return Resamples(np.ldexp(values, scale))
+        if rule.normalised:
+            # rewards less the value have a sum of 0, so the derivative of the normaliser drops out
+            effect = applied.derivatives(reward[:, None] - values, counted) * (total / load)
+        else:
+            effect = applied.derivatives(reward[:, None], counted) - values
+        effect *= counts.sum(axis=0) / total
         if sample.mass is not None:
-            influence *= sample.mass[:, None]
-        return _Statistics(*found, np.ldexp(influence, scale, out=influence), applied.isolation(counted))
+            effect *= sample.mass[:, None]
+        np.copyto(effect, 0.0, where=counted == 0)
+        return Resamples(np.ldexp(values, scale), np.ldexp(effect, scale, out=effect))
 
 
 def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floats]:
@@ -200,21 +270,3 @@ def _sums(counted: Floats, weight: Floats, reward: Floats) -> tuple[Floats, Floa
             "ib,i->b", counted, weight[:, 0]
         )
     return np.einsum("ib,ib,i->b", counted, weight, reward), np.einsum("ib,ib->b", counted, weight)
-
-
-def _influence(
-    rule: Rule, reward: Floats, counted: Floats, applied: Applied, values: Floats, share: Floats
-) -> Floats:
-    """Derivative of each value with respect to the count of each row, times the total count.
-
-    The normalised form is the plain one for rewards less the value, divided by the mean of the weights
-    applied.
-    """
-    influence = np.multiply(applied.weight, share)
-    influence *= np.subtract(reward[:, None], values) if rule.normalised else reward[:, None]
-    if applied.reaction is not None:
-        influence += applied.reaction(counted * influence)
-    if not rule.normalised:
-        influence -= values
-    np.copyto(influence, 0.0, where=counted == 0)
-    return influence

@@ -3,10 +3,7 @@
 The local means of Kernel-WIS depend neither on the reward, nor on whether the result is normalised, nor on
 whether the rewards are residuals of a model (doubly robust). With ``c`` the counts, ``v`` the weights applied
 and ``D`` the reaction of :class:`kwis.estimators.ratio.Applied`, linear in its terms, everything follows from
-``v``, ``D(c v r)`` for every reward ``r``, and ``D(c v)``:
-
-- plain: ``J = sum c v r / sum c``, influence ``v r - J + D(c v r)``;
-- normalised: ``N = sum c v r / sum c v``, influence ``(v (r - N) + D(c v r) - N D(c v)) sum c / sum c v``.
+``v``, ``D(c v r)`` for every reward ``r``, and ``D(c v)``: see :func:`kwis.estimators.ratio.estimate_from`.
 """
 
 from __future__ import annotations
@@ -20,13 +17,11 @@ import numpy as np
 
 from kwis.estimators import traits
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised
-from kwis.estimators.precision import precise_enough, usual_size, without_noise
-from kwis.estimators.ratio import Parts, Rule, leverage
+from kwis.estimators.precision import precise_enough, usual_size
+from kwis.estimators.ratio import Parts, Rule, columns_of, estimate_from, mass_of, parts_of
 from kwis.estimators.sampled import Sampling
-from kwis.results import Estimate, Precision
-from kwis.runtime.arrays import kept, room
-from kwis.sample import WeightedSample, effective_size
-from kwis.stats.influence import standard_error
+from kwis.results import Estimate
+from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
 _CELLS = 1 << 22  # of weights in flight
@@ -65,10 +60,6 @@ class Job:
         return self.estimator.residuals(self.sample).reward if self.adds_to_model else self.sample.reward
 
 
-def mass_of(sample: WeightedSample) -> Floats:
-    return np.ones(sample.n) if sample.mass is None else sample.mass
-
-
 def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
     """Estimates of all jobs, the same as one by one; those of large logs from as many neighbours as their
     precision needs.
@@ -78,7 +69,8 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
     with np.errstate(all="ignore"):
         sampling = rule.sampling(sample)
         if sampling is None:
-            return _estimates(jobs, columns, _exact_parts(rule, sample, columns.values))
+            applied = rule.applied(sample, mass_of(sample)[:, None])
+            return _estimates(jobs, columns, parts_of(applied, sample, columns.values))
 
         def attempt(size: int) -> list[Estimate]:
             weights = sampling.weights([sample.weight], mass_of(sample), columns.importance, size)
@@ -87,83 +79,17 @@ def estimates_together(jobs: Sequence[Job]) -> list[Estimate]:
         return precise_enough(attempt, sample.n)
 
 
-def _exact_parts(rule: Rule, sample: WeightedSample, columns: Floats) -> Parts:
-    mass = mass_of(sample)
-    applied = rule.applied(sample, mass[:, None])
-    v = applied.weight
-    direct = v * columns
-    if applied.reaction is not None:
-        direct += applied.reaction(mass[:, None] * direct)
-    return Parts(
-        weight=v[:, 0],
-        sums=np.einsum("i,ij->j", mass * v[:, 0], columns),
-        direct=direct,
-        effective_n=effective_size(v[:, 0], sample.mass),
-        isolation=applied.isolation(mass[:, None]),
-    )
-
-
 def _estimates(jobs: Sequence[Job], columns: _Columns, parts: Parts) -> list[Estimate]:
-    found = [
-        (job, _estimate(job, j, columns.scales[j], parts)) for job, j in zip(jobs, columns.place, strict=True)
-    ]
-    return [job.estimator.corrected(job.sample, rest) if job.adds_to_model else rest for job, rest in found]
-
-
-def _estimate(job: Job, j: int, scale: int, parts: Parts) -> Estimate:
-    """Estimate of the reward in column ``j``, which was divided by ``2**scale``."""
-    rule, sample, mass = job.rule, job.sample, mass_of(job.sample)
-    total, load = float(mass.sum()), parts.sums[-1]
-    value = float(parts.sums[j] / (load if rule.normalised else total))
-
-    def effect(derivatives: Floats, constant: float) -> Floats:
-        """Effect of each row on the value, from those on the sums."""
-        found = (
-            (derivatives[:, j] - value * derivatives[:, -1]) * (total / load)
-            if rule.normalised
-            else derivatives[:, j] - constant
-        )
-        # Per row drawn, not per unit of mass: a row that stands for many is still one draw.
-        return np.ldexp(found * (mass * (sample.n / total)), scale)
-
-    influence, precision = effect(parts.direct, value), None
-    if parts.drawn is not None:
-        drawn = effect(parts.drawn, 0.0)
-        precision = Precision(
-            neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n
-        )
-        if parts.noise is not None:
-            influence = influence * without_noise(influence, effect(parts.noise, 0.0), sample.group)
-        influence += drawn
-        influence -= influence.mean()
-    influence = kept(influence)
-    return Estimate(
-        name=rule.name,
-        value=float(np.ldexp(value, scale)),
-        n=sample.n,
-        std_error=standard_error(influence, sample.group),
-        effective_n=parts.effective_n,
-        mean_weight=float(load / total),
-        isolation=parts.isolation,
-        influence=influence,
-        leverage=leverage(parts.weight if rule.normalised else np.ones(sample.n), sample.mass),
-        precision=precision,
-    )
-
-
-def _length(vector: Floats) -> float:
-    largest = float(np.abs(vector).max())
-    return largest * float(np.sqrt(np.square(vector / largest).sum())) if largest > 0 else 0.0
+    found = []
+    for job, j in zip(jobs, columns.place, strict=True):
+        rest = estimate_from(parts, job.rule, job.sample, j, columns.scales[j])
+        found.append(job.estimator.corrected(job.sample, rest) if job.adds_to_model else rest)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Columns:
-    """Different rewards as columns, with a column of ones last for the normaliser; the scale of each; the
-    column of each job.
-
-    Rewards are scaled to at most 1 by a power of two, so that products with the largest weights stay in
-    range.
-    """
+    """Different rewards as columns, as :func:`columns_of` makes them, and the column of each job."""
 
     values: Floats
     scales: list[int]
@@ -180,11 +106,7 @@ class _Columns:
                 seen[key] = len(rewards)
                 rewards.append(job.reward)
             place.append(seen[key])
-        scales = [int(np.frexp(np.abs(reward).max())[1]) for reward in rewards]
-        values = room((jobs[0].sample.n, len(rewards) + 1))
-        for column, (reward, scale) in enumerate(zip(rewards, scales, strict=True)):
-            values[:, column] = np.ldexp(reward, -scale)
-        values[:, -1] = 1.0
+        values, scales = columns_of(rewards)
         return cls(values, scales, place)
 
     @property
