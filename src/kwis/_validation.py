@@ -1,4 +1,4 @@
-"""The only checks of arguments, called at public doors; everything behind a door assumes clean arrays.
+"""Checks of arguments that several public functions share; everything behind those assumes clean arrays.
 
 Every message is one sentence: the argument, its rule, the value that broke it, and the row where there is
 one.
@@ -70,6 +70,16 @@ def same_length(length: int, name: str, n: int, like: str) -> None:
 
 def weights(value: ArrayLike, name: str, n: int, *, like: str = "context") -> Floats:
     return _not_negative(column(value, name, n, like=like), name)
+
+
+def propensities(value: ArrayLike, name: str, n: int, *, like: str = "context") -> Floats:
+    """Probabilities of actions that were taken, so none of them is 0."""
+    array = column(value, name, n, like=like)
+    wrong = (array <= 0) | (array > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"`{name}` must be in (0, 1], got {array[row]} at row {row}")
+    return array
 
 
 def masses(value: ArrayLike, n: int) -> Floats:

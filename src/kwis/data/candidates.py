@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kwis.data.columns import Column, Kind, Label
-from kwis.data.distributions import TOLERANCE, columns_by_action, named, probabilities_in
+from kwis.data.distributions import TOLERANCE, columns_by_action, named, probabilities_in, refuse_other_sums
 from kwis.data.lists import ListColumn, lists_in
 from kwis.data.table import Table, is_single, table_of
 from kwis.errors import InputError
@@ -129,14 +129,7 @@ def aligned(sets: ListColumn, scores: ListColumn, name: str, actions: Sequence[L
     values = _numbers(scores, name, role)
     whole = np.zeros((len(sets), len(actions)))
     np.add.at(whole, (sets.rows, codes_in(sets, actions)), values)
-    total = whole.sum(axis=1)
-    wrong = np.abs(total - 1) > TOLERANCE
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(
-            f"{named(name, role)} must be probabilities that sum to 1 over the candidates, got "
-            f"{total[row]:.6g} at row {row}"
-        )
+    refuse_other_sums(whole, f"{named(name, role)} must be probabilities that sum to 1 over the candidates")
     return whole
 
 

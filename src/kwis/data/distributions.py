@@ -215,15 +215,17 @@ def distribution_in(table: Table, names: Sequence[str], role: str) -> Floats:
 
 
 def sums_to_one(distribution: Floats, role: str) -> Floats:
-    total = distribution.sum(axis=1)
-    bad = np.abs(total - 1) > TOLERANCE
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"`{role}` must be a distribution that sums to 1 over the actions, got {total[row]:.6g} at row "
-            f"{row}"
-        )
+    refuse_other_sums(distribution, f"`{role}` must be a distribution that sums to 1 over the actions")
     return distribution
+
+
+def refuse_other_sums(distribution: Floats, rule: str) -> None:
+    """Refuse rows that do not sum to 1; ``rule`` says what they must do."""
+    total = distribution.sum(axis=1)
+    wrong = np.abs(total - 1) > TOLERANCE
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"{rule}, got {total[row]:.6g} at row {row}")
 
 
 def codes_of(column: Column, actions: Sequence[Label]) -> tuple[Ints, Array]:

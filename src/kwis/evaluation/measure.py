@@ -65,48 +65,21 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measured:
-    """One policy by one estimator for one reward, with all that an interval or a comparison needs.
+class Measured(Contrast):
+    """One policy by one estimator for one reward, as intervals and comparisons see it.
 
     Attributes
     ----------
-    estimator
-        With its bandwidth held, so that it gives the same estimate again; ``asked`` is the same before its
-        bandwidth was selected.
-    resampled
-        ``(B,)`` the same on resamples, which all that were resampled have in common; None where they were not
-        drawn.
-    reweighted, given, refitted
-        The sample as other propensities weigh it, the value with those given, and the ``(F,)`` values with
-        each refit of the model that made the propensities; None where they are those of the log.
+    reweighted, given
+        The sample as other propensities weigh it, and the value with those given; None where propensities
+        are those of the log.
     """
 
     target: str
     reward: str
-    estimator: Any
-    asked: Any
     sample: WeightedSample
-    estimate: Estimate
-    resampled: Floats | None = None
     reweighted: Reweighted | None = None
     given: float | None = None
-    refitted: Floats | None = None
-
-    @property
-    def contrast(self) -> Contrast:
-        """The estimate by itself, as intervals see it."""
-        return Contrast(
-            estimator=self.estimator,
-            asked=self.asked,
-            sample=self.sample,
-            estimate=self.estimate,
-            resampled=self.resampled,
-            refitted=self.refitted,
-        )
-
-    def minus(self, other: Measured) -> Contrast:
-        """The difference to another, paired."""
-        return self.contrast.minus(other.contrast)
 
 
 def logging_policy(

@@ -145,5 +145,5 @@ def _estimate(one: Measured) -> RepairedEstimate:
         estimator=one.estimate.name,
         before=one.given,
         after=one.estimate.value,
-        std_error=one.contrast.model_error,
+        std_error=one.model_error,
     )

@@ -44,8 +44,8 @@ def relative(change: Change, a: Measured, b: Measured) -> Interval | None:
     both = Pair(
         a=a.estimate.value,
         b=b.estimate.value,
-        var_a=a.contrast.std_error**2,
-        var_b=b.contrast.std_error**2,
+        var_a=a.std_error**2,
+        var_b=b.std_error**2,
     )
     reach = (claim.value - claim.low, claim.high - claim.value)
     ends = fieller(both, apart**2, *((arm / apart if apart > 0 else 0.0) for arm in reach))

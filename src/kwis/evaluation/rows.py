@@ -36,7 +36,7 @@ def _row(one: Measured, verdict: Verdict, recommended: bool, intervals: Interval
         target=one.target,
         reward=one.reward,
         estimate=one.estimate,
-        interval=intervals.of(one.contrast),
+        interval=intervals.of(one),
         verdict=verdict,
         recommended=recommended,
     )

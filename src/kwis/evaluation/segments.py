@@ -163,7 +163,7 @@ def _rows(part: _Part, intervals: Intervals, known: KnownOfAll) -> list[Row]:
         )
         weights = weight_diagnostics(one.sample, bounded=one.target in known.bounded)
         level = Verdict(level="trust") if own else combine(verdict(weights), *others)
-        interval = intervals.of(one.contrast)
+        interval = intervals.of(one)
         row = Row(
             target=one.target,
             reward=one.reward,

@@ -241,7 +241,7 @@ def _counted(
         assert log.propensity is not None
         weights = {one.name: importance_weights(one.logged, log.propensity) for one in policies}
         inverse = {
-            str(label): np.where(log.action == code, 1 / log.propensity, 0.0)
+            str(label): importance_weights((log.action == code).astype(np.float64), log.propensity)
             for code, label in enumerate(log.action_names)
             if (log.action == code).any()
         }

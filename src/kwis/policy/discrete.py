@@ -259,8 +259,8 @@ def weigh(log: LoggedBandit, target: TargetPolicy, reward: int | str = 0) -> Wei
 
 
 def importance_weights(evaluated: Floats, propensity: Floats, rows: Ints | None = None) -> Floats:
-    """What a target makes of the logged actions more likely, or less; the one place that divides by
-    propensities. ``rows`` are the row numbers that an error names.
+    """How much more likely than the logger the target takes the logged actions: every importance weight is
+    made here. ``rows`` are the row numbers that an error names.
     """
     with np.errstate(over="ignore"):
         weight = evaluated / propensity

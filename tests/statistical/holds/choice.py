@@ -104,7 +104,7 @@ def sketch_of(world, seed):
     shrunk = has_heavy_weights(sample)
     picked, unshrunk = (recommended(errors, heavy=heavy, **how) for heavy in (shrunk, False))
     level = Intervals(method=None, level=0.95, seed=0)
-    ends = {name: level.of(alone[name].contrast) for name in (picked, unshrunk)}
+    ends = {name: level.of(alone[name]) for name in (picked, unshrunk)}
     changes = {name: level.of(alone[name].minus(logging)) for name in (picked, unshrunk)}
     influence = np.stack([one.influence for one in found.values()])
     return {

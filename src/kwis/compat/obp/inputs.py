@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kwis import _validation as check
-from kwis.data.distributions import TOLERANCE
+from kwis.data.distributions import refuse_other_sums
 from kwis.errors import InputError
 from kwis.typing import Floats, Ints
 
@@ -57,13 +57,7 @@ class Given:
         if (shares < 0).any():
             row = int(np.argmax((shares < 0).any(axis=1)))
             raise InputError(f"`action_dist` must not be negative, got {shares[row].min()} at row {row}")
-        total = shares.sum(axis=1)
-        wrong = np.abs(total - 1) > TOLERANCE
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"`action_dist` must sum to 1 over the actions, got {total[row]:.6g} at row {row}"
-            )
+        refuse_other_sums(shares, "`action_dist` must sum to 1 over the actions")
         return shares
 
     def actions(self, shares: Floats) -> Ints:
@@ -75,12 +69,7 @@ class Given:
     def propensities(self, n: int, *, estimated: bool) -> Floats:
         """Probabilities of the logged actions, none of them 0."""
         name = "estimated_pscore" if estimated else "pscore"
-        array = check.column(self.needed(name), name, n, like="action_dist")
-        wrong = (array <= 0) | (array > 1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(f"`{name}` must be in (0, 1], got {array[row]} at row {row}")
-        return array
+        return check.propensities(self.needed(name), name, n, like="action_dist")
 
     def predicted(self, shares: Floats) -> Floats:
         """``(n, K)`` predicted rewards at each row's position."""

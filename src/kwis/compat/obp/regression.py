@@ -11,6 +11,7 @@ from kwis import _validation as check
 from kwis.compat.obp.inputs import Given, codes, places_of
 from kwis.errors import InputError
 from kwis.models.fitting import fitting
+from kwis.policy.discrete import importance_weights
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats, Ints
 
@@ -144,7 +145,7 @@ class RegressionModel:
         if shares.shape[1] != self.n_actions:
             raise InputError(f"`action_dist` must have {self.n_actions} actions, got {shares.shape[1]}")
         propensity = given.propensities(n, estimated=False)
-        weight = shares[np.arange(n), action] / propensity
+        weight = importance_weights(shares[np.arange(n), action], propensity)
         return np.asarray(weight if self.fitting_method == "iw" else weight * (1 - propensity) / propensity)
 
 

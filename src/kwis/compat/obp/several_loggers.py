@@ -13,6 +13,7 @@ from kwis.compat.obp.inputs import Given
 from kwis.compat.obp.shared import Clipped
 from kwis.errors import InputError
 from kwis.models.reward.predicted import PredictedSample
+from kwis.policy.discrete import importance_weights
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -45,11 +46,9 @@ class MultiLoggersBalancedInverseProbabilityWeighting(BaseMultiLoggersOffPolicyE
 
     def _ratio(self, given: Given, shares: Floats) -> Floats:
         name = f"estimated_{self._pscore}" if self.use_estimated_pscore else self._pscore
-        together = check.column(given.other(name), name, shares.shape[0], like="action_dist")
-        if ((together <= 0) | (together > 1)).any():
-            row = int(np.argmax((together <= 0) | (together > 1)))
-            raise InputError(f"`{name}` must be in (0, 1], got {together[row]} at row {row}")
-        return np.asarray(shares[np.arange(shares.shape[0]), given.actions(shares)] / together)
+        n = shares.shape[0]
+        together = check.propensities(given.other(name), name, n, like="action_dist")
+        return importance_weights(shares[np.arange(n), given.actions(shares)], together)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from kwis.errors import InputError
 from kwis.intervals import Bootstrap
 from kwis.intervals.draws import count_chunks
 from kwis.models.reward.predicted import PredictedSample
+from kwis.policy.discrete import importance_weights
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
@@ -149,9 +150,8 @@ class ValueEstimator(BaseOffPolicyEstimator):
     def _ratio(self, given: Given, shares: Floats) -> Floats:
         """Probability of the logged action under the policy evaluated, divided by that under the logger."""
         taken = shares[np.arange(shares.shape[0]), given.actions(shares)]
-        return taken / given.propensities(
-            len(taken), estimated=bool(getattr(self, "use_estimated_pscore", False))
-        )
+        estimated = bool(getattr(self, "use_estimated_pscore", False))
+        return importance_weights(taken, given.propensities(len(taken), estimated=estimated))
 
 
 def _percentiles(

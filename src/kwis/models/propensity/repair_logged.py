@@ -23,7 +23,6 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.data.candidates import uniform
-from kwis.errors import InputError
 from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted, Splits, When, choose
 from kwis.models.propensity.inverse import Inverses, factors, inverse_means
 from kwis.models.propensity.material import Material, codes
@@ -72,7 +71,10 @@ class LoggedRepairModel:
     ) -> Floats:
         """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
         rows = check.contexts(features, "features")
-        taken, said = codes(action, len(rows), self.n_actions), propensities(given, len(rows))
+        taken, said = (
+            codes(action, len(rows), self.n_actions),
+            check.propensities(given, "given", len(rows), like="features"),
+        )
         return kept(self._applied(rows, taken, said, available))
 
     def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
@@ -118,7 +120,7 @@ def fit_repair_logged(
     """
     clean = check.contexts(features, "features")
     n, k = len(clean), check.whole(n_actions, "n_actions", 2)
-    said = propensities(given, n)
+    said = check.propensities(given, "given", n, like="features")
     masses = None if mass is None else check.masses(mass, n)
     groups = None if group is None else check.labels(group, "group", n, like="features")
     rows = without_distribution(clean, codes(action, n, k), k, masses, groups, available)
@@ -146,16 +148,6 @@ def _available(rows: Material) -> Mask | None:
     """Where actions were available, by the distribution that stands for the one not known; None: all."""
     possible = rows.given > 0
     return None if possible.all() else possible
-
-
-def propensities(given: ArrayLike, n: int) -> Floats:
-    """``(n,)`` probabilities above 0."""
-    array = check.column(given, "given", n, like="features")
-    bad = (array <= 0) | (array > 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"`given` must be in (0, 1], got {array[row]} at row {row}")
-    return array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -39,11 +39,7 @@ def mrdr_weights(weight: ArrayLike, propensity: ArrayLike) -> Floats:
     array([2., 0.])
     """
     w = check.weights(weight, "weight", np.size(weight))
-    p = check.column(propensity, "propensity", w.size, like="weight")
-    wrong = (p <= 0) | (p > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InputError(f"`propensity` must be in (0, 1], got {p[row]} at row {row}")
+    p = check.propensities(propensity, "propensity", w.size, like="weight")
     largest = float(w.max())
     counts = np.square(w / largest) * (1 - p) if largest > 0 else np.zeros_like(w)
     if not counts.any():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kwis.checks.findings import Drift, InfluentialRow, TargetPeriod
 from kwis.report.charts import Forest, Stripe
 from kwis.report.sections.common import axis_name, decimals_of, fold_after, names_of, number_cell
@@ -39,27 +41,15 @@ def drift(evaluation: Evaluation) -> Section | None:
 
 def _periods(evaluation: Evaluation, found: Drift) -> Figure:
     decimals, stripes = decimals_of(evaluation, found.reward_name), []
-    head: str | None = "As logged" if found.targets else None
-    for period in found.periods:
-        low, high = period.reward - _SIGMAS * period.std_error, period.reward + _SIGMAS * period.std_error
+    for place, period in enumerate(found.periods):
         shares = ", ".join(
             f"{name} {percent(share)}"
             for name, share in zip(found.action_names, period.actions.tolist(), strict=True)
         )
-        words = f"{number(period.reward, decimals)} ({span(low, high, decimals)})"
-        hint = f"{period.label}: {words}, {count(period.n)} rows; {shares}"
-        stripes.append(
-            Stripe(
-                label=period.label,
-                value=period.reward,
-                low=low,
-                high=high,
-                words=words,
-                hint=hint,
-                heading=head,
-            )
-        )
-        head = None
+        stripe = _stripe(period.label, period.reward, period.std_error, decimals)
+        hint = f"{period.label}: {stripe.words}, {count(period.n)} rows; {shares}"
+        heading = "As logged" if found.targets and place == 0 else None
+        stripes.append(replace(stripe, hint=hint, heading=heading))
     for name, periods in list(found.targets.items())[:_MOST_TARGETS]:
         stripes += _target_stripes(name, periods, decimals)
     chart = Forest(
@@ -80,21 +70,16 @@ def _periods(evaluation: Evaluation, found: Drift) -> Figure:
 def _target_stripes(name: str, periods: tuple[TargetPeriod, ...], decimals: int) -> list[Stripe]:
     stripes = []
     for place, period in enumerate(periods):
-        low, high = period.value - _SIGMAS * period.std_error, period.value + _SIGMAS * period.std_error
-        words = f"{number(period.value, decimals)} ({span(low, high, decimals)})"
-        stripes.append(
-            Stripe(
-                label=period.label,
-                value=period.value,
-                low=low,
-                high=high,
-                words=words,
-                hint=f"{name}, {period.label}: {words}, {count(period.n)} rows",
-                look="accent",
-                heading=name if place == 0 else None,
-            )
-        )
+        stripe = _stripe(period.label, period.value, period.std_error, decimals)
+        hint = f"{name}, {period.label}: {stripe.words}, {count(period.n)} rows"
+        stripes.append(replace(stripe, hint=hint, look="accent", heading=name if place == 0 else None))
     return stripes
+
+
+def _stripe(label: str, value: float, std_error: float, decimals: int) -> Stripe:
+    low, high = value - _SIGMAS * std_error, value + _SIGMAS * std_error
+    words = f"{number(value, decimals)} ({span(low, high, decimals)})"
+    return Stripe(label=label, value=value, low=low, high=high, words=words, hint=words)
 
 
 def influential_rows(evaluation: Evaluation) -> Section | None:
