@@ -11,9 +11,11 @@ import numpy as np
 
 from kwis.checks import drift
 from kwis.data.log import LoggedBandit
+from kwis.estimators.wis import WIS
 from kwis.policy.discrete import TargetPolicy, weigh
-from kwis.policy.loggers import balanced_factor, variance_of_wis, weighted_factor
+from kwis.policy.loggers import balanced_factor, weighted_factor
 from kwis.runtime.arrays import kept
+from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
 _DIFFERENT = 0.01  # p-value below which loggers are taken to have met different contexts
@@ -44,13 +46,16 @@ def _why_naive(log: LoggedBandit) -> str | None:
 def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
     assert log.logger is not None
     assert log.logger_propensity is not None
-    naive = weigh(log, target).weight
+    samples = [weigh(log, target, reward) for reward in range(log.reward.shape[1])]
+    naive = samples[0].weight
+    if not naive.any():
+        return target
     factors: dict[str, Floats] = {
         "naive": np.ones(log.n),
         "balanced": balanced_factor(log.logger_propensity, log.logger, log.row_weight),
         "weighted": weighted_factor(naive, log.logger, len(log.logger_names), log.row_weight),
     }
-    variances = {name: _variance(log, naive * factor) for name, factor in factors.items()}
+    variances = {name: _variance(samples, naive * factor) for name, factor in factors.items()}
     best = min(variances, key=lambda name: variances[name])
     others = ", ".join(
         f"{name} ones {np.sqrt(value / variances[best]):.2f} times"
@@ -64,14 +69,11 @@ def _chosen(log: LoggedBandit, target: TargetPolicy) -> TargetPolicy:
     return replace(target, factor=kept(factors[best]) if best != "naive" else None).noted(note)
 
 
-def _variance(log: LoggedBandit, weight: Floats) -> float:
+def _variance(samples: Sequence[WeightedSample], weight: Floats) -> float:
     """Estimated variance of WIS, on average over the rewards in units of their own."""
-    spread = log.reward.var(axis=0)
-    return float(
-        np.mean(
-            [
-                variance_of_wis(weight, reward, log.row_weight, log.group) / (unit if unit > 0 else 1.0)
-                for reward, unit in zip(log.reward.T, spread, strict=True)
-            ]
-        )
-    )
+    return float(np.mean([_relative_error(sample.with_weight(weight)) ** 2 for sample in samples]))
+
+
+def _relative_error(sample: WeightedSample) -> float:
+    unit = float(sample.reward.std())
+    return WIS().estimate(sample).std_error / (unit if unit > 0 else 1.0)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
 
 
@@ -41,16 +40,6 @@ def weighted_factor(weight: Floats, logger: Ints, count: int, mass: Floats | Non
     )
     trust = 1 / np.maximum(squares, 1.0)
     return np.asarray((trust / (shares @ trust))[logger])
-
-
-def variance_of_wis(weight: Floats, reward: Floats, mass: Floats | None, group: Ints | None) -> float:
-    """Estimated variance of ``sum w r / sum w``, by its influence; infinite without weight."""
-    load = weight if mass is None else weight * mass
-    total = float(load.sum())
-    if total <= 0:
-        return float("inf")
-    surplus = load * (reward - load @ reward / total)
-    return float((draw_sums(surplus, group) ** 2).sum() / total**2)
 
 
 def _shares(logger: Ints, count: int, mass: Floats | None) -> Floats:

@@ -23,9 +23,8 @@ import numpy as np
 
 from kwis import RBF, BandwidthChoice, InputError, Kernel, KernelWIS, WeightedSample
 from kwis.bandwidth.scale import typical_distance
-from kwis.estimators.neighbourhood import LocalSums, whole_sums
+from kwis.estimators.neighbourhood import LocalSums, locally_normalised, whole_sums
 from kwis.kernel.geometry import Geometry
-from kwis.sample import balanced, safe_ratio
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
 from kwis_paper.beyond.columns import CRITERIA
@@ -72,10 +71,9 @@ def estimate_path(
     """
     order = np.argsort(bandwidths)[::-1]
     widest_first = np.asarray(bandwidths, dtype=np.float64)[order]
-    w = np.stack([balanced(column, float(weight.shape[0])) for column in weight.T], axis=1)
     c = np.ones((weight.shape[0], 1)) if mass is None else mass[:, None] / mass.mean()
     found = [
-        _estimate(w, reward, c, whole_sums if np.isinf(h) else sums_at(float(h)), normalised)
+        _estimate(weight, reward, c, whole_sums if np.isinf(h) else sums_at(float(h)), normalised)
         for h in widest_first
     ]
     draws = np.stack([draw_sums(influence, group) for _, influence in found])
@@ -85,20 +83,13 @@ def estimate_path(
 
 
 def _estimate(
-    w: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised: bool
+    weight: Floats, reward: Floats, c: Floats, sums: LocalSums, normalised: bool
 ) -> tuple[Floats, Floats]:
-    """Values (T,) and influence (n, T); the formulas of :mod:`kwis.estimators.neighbourhood` for many weights
-    at once.
-    """
-    sets = w.shape[1]
-    around = sums(np.concatenate([c, c * w], axis=1))
-    near, near_weight = around[:, :1], np.broadcast_to(around[:, 1:], w.shape)
-    applied = safe_ratio(w * near, near_weight)
-    load = np.mean(c * applied, axis=0) if normalised else np.ones(sets)
-    value = np.mean(c * applied * reward, axis=0) / load
-    terms = c * applied * (reward - value if normalised else reward)
-    pulls = sums(np.concatenate([terms / near, safe_ratio(terms, near_weight)], axis=1))
-    influence = (terms + c * (pulls[:, :sets] - w * pulls[:, sets:])) / load
+    """Values (T,) and influence (n, T) for many weights at once."""
+    local = locally_normalised(weight, c, sums)
+    load = np.mean(c * local.weight, axis=0) if normalised else np.ones(weight.shape[1])
+    value = np.mean(c * local.weight * reward, axis=0) / load
+    influence = c * local.derivatives(reward - value if normalised else reward, c) / load
     return value, influence if normalised else influence - c * value
 
 
