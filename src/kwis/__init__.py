@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kwis.bandwidth import cv_score, kernel_mean, make_folds, select_bandwidth, select_bandwidths
-    from kwis.checks import propensity_report
+    from kwis.checks.propensity import propensity_report
     from kwis.data.log import LoggedBandit
     from kwis.data.read.read_log import read_log
     from kwis.data.read.scan import ScannedLog, scan_log
@@ -60,8 +60,9 @@ if TYPE_CHECKING:
         bandwidth_from_lambda,
     )
     from kwis.models.crossfit import cross_fit
-    from kwis.models.propensity import check_propensities as check_propensities
-    from kwis.models.propensity import estimate_propensities, repair_propensities
+    from kwis.models.propensity.check import check_propensities as check_propensities
+    from kwis.models.propensity.estimate import estimate_propensities
+    from kwis.models.propensity.repaired import repair_propensities
     from kwis.models.reward import PredictedSample, mrdr_weights, predict_rewards
     from kwis.policy.discrete import chosen, distribution, probability, trained_elsewhere
     from kwis.policy.joined import joined
@@ -87,8 +88,10 @@ _HOMES = {
     "kwis.result.diff": ("diff",),
     "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),
-    "kwis.checks": ("propensity_report",),
-    "kwis.models.propensity": ("estimate_propensities", "check_propensities", "repair_propensities"),
+    "kwis.checks.propensity": ("propensity_report",),
+    "kwis.models.propensity.check": ("check_propensities",),
+    "kwis.models.propensity.estimate": ("estimate_propensities",),
+    "kwis.models.propensity.repaired": ("repair_propensities",),
     "kwis.sample": ("WeightedSample",),
     "kwis.data.scaling": ("standardise", "Scaling"),
     "kwis.estimators": (

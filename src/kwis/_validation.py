@@ -167,18 +167,18 @@ def categorical_columns(value: Any, context: Floats, name: str = "context") -> t
     return tuple(sorted({int(entry) for entry in columns}))
 
 
-def bandwidth(value: Any, d: int, name: str = "bandwidth") -> Bandwidth:
+def bandwidth(value: Any, d: int) -> Bandwidth:
     """A positive number or ``d`` of them; infinity is allowed."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise InputError(f"`{name}` must be a positive number or {d} of them, got {value!r}")
+        raise InputError(f"`bandwidth` must be a positive number or {d} of them, got {value!r}")
     if array.ndim > 1 or (array.ndim == 1 and array.shape[0] != d):
-        raise InputError(f"`{name}` must be one number or one per feature ({d}), got shape {array.shape}")
+        raise InputError(f"`bandwidth` must be one number or one per feature ({d}), got shape {array.shape}")
     clean = array.astype(np.float64)
     bad = ~(clean > 0)
     if bad.any():
         place = f" for feature {int(np.argmax(bad))}" if clean.ndim else ""
-        raise InputError(f"`{name}` must be positive, got {clean[bad].flat[0]}{place}")
+        raise InputError(f"`bandwidth` must be positive, got {clean[bad].flat[0]}{place}")
     return float(clean) if clean.ndim == 0 else read_only(clean)
 
 
@@ -266,7 +266,7 @@ def _brief(array: np.ndarray[Any, Any]) -> str:
     return f"{array.dtype} of shape {array.shape}"
 
 
-def reward_range(value: Any, name: str = "bounds", *, otherwise: str = "") -> None:
+def reward_range(value: Any, *, otherwise: str = "") -> None:
     """Refuse what is no pair of a smallest and a larger reward; ``otherwise`` says what else would do."""
     limits = np.asarray(value)
     if (
@@ -275,7 +275,7 @@ def reward_range(value: Any, name: str = "bounds", *, otherwise: str = "") -> No
         or not np.isfinite(limits).all()
         or not limits[0] < limits[1]
     ):
-        raise InputError(f"`{name}` must be a pair (low, high) with low below high{otherwise}, got {value!r}")
+        raise InputError(f"`bounds` must be a pair (low, high) with low below high{otherwise}, got {value!r}")
 
 
 def rewards_within(reward: Floats, low: float, high: float) -> None:

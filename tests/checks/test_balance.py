@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import balance
+from kwis.checks.balance import balance
 from tests.checks.logs import simulated, tilted
 from tests.reference import diagnostics as twin
 

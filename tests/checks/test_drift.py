@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from kwis.checks import drift
+from kwis.checks.drift import drift
 from kwis.data.sample_log import sample_log
 from tests.checks.logs import simulated
 

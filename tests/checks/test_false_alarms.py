@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 import kwis
-from kwis.checks import propensity_report
+from kwis.checks.propensity import propensity_report
 from kwis.policy.target import resolve_targets
 from tests.checks.logs import softmax
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import local_mean_weight, propensity_report
+from kwis.checks.local_map import local_mean_weight
+from kwis.checks.propensity import propensity_report
 from kwis.data.sample_log import sample_log
 from kwis.policy.discrete import weigh
 from kwis.policy.target import resolve_target

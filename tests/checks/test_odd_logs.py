@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwis
-from kwis.checks import drift, propensity_report, target_diagnostics
+from kwis.checks.diagnostics import target_diagnostics
+from kwis.checks.drift import drift
+from kwis.checks.propensity import propensity_report
 from kwis.policy.target import resolve_target
 
 

@@ -11,11 +11,12 @@ import pytest
 from scipy.stats import binom
 
 import kwis
-from kwis.checks import Verdict, propensity_report, target_diagnostics
-from kwis.checks.propensity import MOST_TESTS
+from kwis.checks.diagnostics import target_diagnostics
+from kwis.checks.propensity import MOST_TESTS, propensity_report
 from kwis.data.sample_log import sample_log
-from kwis.models.propensity import estimate_propensities
+from kwis.models.propensity.estimate import estimate_propensities
 from kwis.policy.target import resolve_target, resolve_targets
+from kwis.results import Verdict
 from tests.checks.logs import simulated, softmax, tilted
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import pareto_k, weight_diagnostics
 from kwis.checks.bound import Floor, has_bounded_weights, is_bounded
+from kwis.checks.pareto import pareto_k
 from kwis.checks.verdict import PARETO_K
+from kwis.checks.weight import weight_diagnostics
 from kwis.policy.discrete import weigh
 from kwis.policy.target import resolve_targets
 from tests.reference import diagnostics as twin

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import TrainingCheck, training_check
+from kwis.checks.training import TrainingCheck, training_check
 from kwis.data.copies import together_of
 from kwis.evaluation.caveats import about_training
 from kwis.policy.target import resolve_target

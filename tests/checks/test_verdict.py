@@ -8,20 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kwis.checks import (
-    MeanTest,
-    Support,
-    Verdict,
-    combine,
-    propensity_report,
-    target_diagnostics,
-    verdict,
-    weight_diagnostics,
-)
-from kwis.checks.verdict import propensity_verdict
+from kwis.checks.diagnostics import target_diagnostics
+from kwis.checks.findings import MeanTest
+from kwis.checks.propensity import propensity_report
+from kwis.checks.verdict import combine, propensity_verdict, verdict
+from kwis.checks.weight import weight_diagnostics
 from kwis.data.sample_log import sample_log
-from kwis.models.propensity import Finding, PropensityCheck
+from kwis.models.propensity.check import Finding, PropensityCheck
+from kwis.models.propensity.support import Support
 from kwis.policy.target import resolve_target
+from kwis.results import Verdict
 from tests.checks.logs import simulated
 from tests.estimators.catalogue import some_sample
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import pareto_k, verdict, weight_diagnostics
 from kwis.checks.bound import expected_effective_n
+from kwis.checks.pareto import pareto_k
+from kwis.checks.verdict import verdict
+from kwis.checks.weight import weight_diagnostics
 from kwis.policy.target import resolve_targets
 from tests.estimators.catalogue import some_sample
 from tests.reference import diagnostics as twin

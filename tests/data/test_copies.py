@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kwis.checks import propensity_report
+from kwis.checks.propensity import propensity_report
 from kwis.data.copies import all_different, copies, with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
-from kwis.models.propensity import estimate_propensities, repair_propensities
+from kwis.models.propensity.estimate import estimate_propensities
+from kwis.models.propensity.repaired import repair_propensities
 from kwis.models.reward import predict_rewards
 
 

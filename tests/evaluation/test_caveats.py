@@ -10,7 +10,7 @@ import pytest
 import kwis
 from kwis.data.copies import copies
 from kwis.evaluation.caveats import rare
-from kwis.models.propensity import propensity_signs
+from kwis.models.propensity.check import propensity_signs
 
 N = 600
 

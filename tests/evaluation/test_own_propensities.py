@@ -9,9 +9,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import kwis
-from kwis.checks import propensity_report
+from kwis.checks.propensity import propensity_report
 from kwis.evaluation import own_propensities as own
-from kwis.models.propensity import EstimatedPropensity, estimate_propensities
+from kwis.models.propensity.estimate import EstimatedPropensity, estimate_propensities
 from kwis.policy.target import resolve_targets
 
 N = 800

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks import MeanTest, PropensityReport
+from kwis.checks.findings import MeanTest, PropensityReport
 from kwis.evaluation import Change
 from kwis.evaluation.recommend import HEAVY_WEIGHTS, MOST_ISOLATION, disagreement, pick, recommended
-from kwis.models.propensity import Finding, PropensityCheck
+from kwis.models.propensity.check import Finding, PropensityCheck
 
 NAMES = (
     "vis",

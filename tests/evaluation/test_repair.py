@@ -13,7 +13,7 @@ import pytest
 import kwis
 from kwis.evaluation.mend import mend
 from kwis.evaluation.recommend import pick
-from kwis.models.propensity import repair_propensities
+from kwis.models.propensity.repaired import repair_propensities
 from kwis.policy.discrete import weigh
 from kwis.policy.target import resolve_targets
 from kwis.stats.influence import standard_error

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kwis
+from kwis.checks.pareto import pareto_k
 from kwis.evaluation import LOGGING_POLICY
 from kwis.evaluation.split import splits_by
 from kwis.policy.discrete import weigh
@@ -114,7 +115,7 @@ def test_weights_that_are_bounded_on_the_whole_log_have_no_tail_in_a_segment():
     found = kwis.evaluate(log, target, by="place", estimators=["wis"], repair="never")
     (weights,) = found.weights.values()
     places = [segment.values[0] for segment in found.segments[0].segments]
-    assert max(kwis.checks.pareto_k(weights[log["place"] == place]) for place in places) > 0.7
+    assert max(pareto_k(weights[log["place"] == place]) for place in places) > 0.7
     reasons = [
         reason
         for segment in found.segments[0].segments

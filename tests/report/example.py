@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kwis.checks import (
+from kwis.checks.findings import (
     Balance,
     Drift,
+    InfluentialRow,
     LocalMeanWeight,
     MeanTest,
+    Period,
     PropensityReport,
     TargetDiagnostics,
     WeightDiagnostics,
 )
-from kwis.checks.findings import InfluentialRow, Period
 from kwis.evaluation import (
     LOGGING_POLICY,
     Change,

@@ -79,12 +79,12 @@ class Sums:
             & (self.spread.events >= _LEAST_EVENTS)
         )
 
-    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-        """Means and the two ends of their intervals, each by itself."""
+    def intervals(self) -> tuple[Floats, Floats, Floats]:
+        """Means and the two ends of their 95 % intervals, each by itself."""
         n, scale = np.maximum(self.spread.draws, 2), np.where(self.scale > 0, self.scale, 1.0)
         mean = 1 + self.shown / scale
         squares = np.maximum(self.shown_squares - self.shown**2 / n, 0.0)
-        reach = ndtri((1 + level) / 2) * np.sqrt(squares * n / (n - 1)) / scale
+        reach = ndtri(0.975) * np.sqrt(squares * n / (n - 1)) / scale
         return mean, mean - reach, mean + reach
 
 

@@ -32,7 +32,7 @@ _PRIOR_SHAPE, _PRIOR_ROWS = (
 )  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024)
 
 
-def pareto_k(weight: Floats, n: int | None = None, bounded: bool = False) -> float:
+def pareto_k(weight: Floats, bounded: bool = False) -> float:
     """Shape of the generalised Pareto distribution that fits the largest weights.
 
     The tail is the largest ``min(n/5, 3 sqrt(n))`` positive weights. ``nan`` where fewer than five are above
@@ -40,14 +40,12 @@ def pareto_k(weight: Floats, n: int | None = None, bounded: bool = False) -> flo
 
     Parameters
     ----------
-    n
-        How many positive weights there are in all, where ``weight`` holds only the largest of them.
     bounded
         Whether the weights are known to have a bound.
     """
     positive = np.sort(weight[weight > 0])
-    n = positive.size if n is None else n
-    tail = min(math.floor(min(n / 5, 3 * math.sqrt(n))), positive.size - 1)
+    n = positive.size
+    tail = min(math.floor(min(n / 5, 3 * math.sqrt(n))), n - 1)
     if tail < _LEAST_TAIL:
         return math.nan
     scaled = positive[-tail - 1 :] / positive[-1]

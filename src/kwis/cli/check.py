@@ -14,7 +14,7 @@ from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors, console, print_answer
 
 if TYPE_CHECKING:
-    from kwis.checks import PropensityReport
+    from kwis.checks.findings import PropensityReport
     from kwis.data.log import LoggedBandit
 
 SCHEMA = "kwis-check/1"
@@ -61,7 +61,8 @@ def _work(named: LogOptions, targets: list[str]) -> tuple[LoggedBandit, Propensi
             )
         policies = resolve_targets(log, targets_of(targets, log.table)) if targets else ()
         # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
-        from kwis.checks import combine, propensity_report
+        from kwis.checks.propensity import propensity_report
+        from kwis.checks.verdict import combine
         from kwis.evaluation.scope import source_doubt
 
         told(0, 1, "testing the propensities")

@@ -20,7 +20,7 @@ from kwis.result.words import answer_in_words, decimals, number, signed, span, t
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kwis.checks import PropensityReport
+    from kwis.checks.findings import PropensityReport
     from kwis.data.log import LoggedBandit
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
     from kwis.result.records import Settings

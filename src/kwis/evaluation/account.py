@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kwis._call import call_of
-from kwis.checks import Drift
+from kwis.checks.findings import Drift
 from kwis.checks.regions import is_date, show_range
 from kwis.data.log import LoggedBandit
 from kwis.estimators import traits

@@ -56,7 +56,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kwis.checks import Drift, TrainingCheck, WeightDiagnostics, combine
+from kwis.checks.findings import Drift, WeightDiagnostics
+from kwis.checks.training import TrainingCheck
+from kwis.checks.verdict import combine
 from kwis.data.copies import copies_in_words
 from kwis.data.log import COPIES, LoggedBandit
 from kwis.estimators import traits

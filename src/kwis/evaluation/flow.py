@@ -8,15 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.checks import (
-    PropensityReport,
-    TargetDiagnostics,
-    combine,
-    drift,
-    drift_with_targets,
-    target_diagnostics,
-    training_checks,
-)
+from kwis.checks.diagnostics import target_diagnostics
+from kwis.checks.drift import drift, drift_with_targets
+from kwis.checks.findings import PropensityReport, TargetDiagnostics
+from kwis.checks.training import training_checks
+from kwis.checks.verdict import combine
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of

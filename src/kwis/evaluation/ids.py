@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from kwis._validation import read_only
-from kwis.checks import TargetDiagnostics
+from kwis.checks.findings import TargetDiagnostics
 from kwis.data.log import LoggedBandit
 from kwis.typing import Ints
 

@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from kwis.checks import PropensityReport, combine, propensity_report
+from kwis.checks.findings import PropensityReport
+from kwis.checks.propensity import propensity_report
+from kwis.checks.verdict import combine
 from kwis.data.log import LoggedBandit
 from kwis.evaluation.measure import Measured
-from kwis.models.propensity import RepairedPropensity, RepairSummary, repair_propensities
+from kwis.models.propensity.repaired import RepairedPropensity, RepairSummary, repair_propensities
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
 from kwis.typing import RepairMode

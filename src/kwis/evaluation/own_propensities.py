@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.checks import PropensityReport, propensity_report
+from kwis.checks.findings import PropensityReport
+from kwis.checks.propensity import propensity_report
 from kwis.data.log import LoggedBandit
-from kwis.models.propensity import EstimatedPropensity, estimate_propensities, repair_propensities
+from kwis.models.propensity.estimate import EstimatedPropensity, estimate_propensities
+from kwis.models.propensity.repaired import repair_propensities
 from kwis.policy.discrete import TargetPolicy
 from kwis.runtime.arrays import kept
 from kwis.typing import Classifier

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kwis.checks import drift
+from kwis.checks.drift import drift
 from kwis.data.log import LoggedBandit
 from kwis.estimators.wis import WIS
 from kwis.policy.discrete import TargetPolicy, weigh

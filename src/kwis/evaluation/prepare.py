@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis import _validation as check
-from kwis.checks import PropensityReport, propensity_report
+from kwis.checks.findings import PropensityReport
+from kwis.checks.propensity import propensity_report
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
@@ -20,7 +21,8 @@ from kwis.evaluation.mend import Mended, mend
 from kwis.evaluation.own_propensities import own_propensities
 from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
-from kwis.models.propensity import EstimatedPropensity, refuse_deterministic
+from kwis.models.propensity.check import refuse_deterministic
+from kwis.models.propensity.estimate import EstimatedPropensity
 from kwis.models.reward import PredictedRewards
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
 from kwis.policy.marginal import ActionFeatures, feature_groups, marginal

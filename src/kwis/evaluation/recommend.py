@@ -41,7 +41,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwis.checks import PropensityReport
+from kwis.checks.findings import PropensityReport
 from kwis.estimators import traits
 from kwis.estimators.registry import by_name
 from kwis.estimators.traits import ALL_ROWS, NEIGHBOURS

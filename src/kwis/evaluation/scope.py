@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kwis.checks import PropensityReport, TargetDiagnostics
+from kwis.checks.findings import PropensityReport, TargetDiagnostics
 from kwis.data.log import LoggedBandit
 from kwis.results import Verdict
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis.checks import PropensityReport, combine, verdict, weight_diagnostics
+from kwis.checks.findings import PropensityReport
+from kwis.checks.verdict import combine, verdict
+from kwis.checks.weight import weight_diagnostics
 from kwis.estimators.joint import Contrast, Joint, independent_critical_value
 from kwis.evaluation.caveats import rare, same
 from kwis.evaluation.compare import change

@@ -33,13 +33,13 @@ def number(value: float, decimals: int = 3, *, signed: bool = False) -> str:
     return (sign if signed or float(shown.replace(",", "")) else "") + shown
 
 
-def rough(value: float, digits: int = 3) -> str:
-    """Number to so many significant digits."""
+def rough(value: float) -> str:
+    """Number to three significant digits."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else number(value)
     if abs(value) >= _LARGEST or abs(value) < 1e-4:
         return (MINUS if value < 0 else "") + _power_of_ten(abs(value))
-    shown = number(value, max(digits - 1 - math.floor(math.log10(abs(value))), 0))
+    shown = number(value, max(2 - math.floor(math.log10(abs(value))), 0))
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 

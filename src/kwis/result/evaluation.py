@@ -14,7 +14,8 @@ from kwis.result.segmented import SEGMENTS_SHOWN, Segments
 from kwis.typing import Floats
 
 if TYPE_CHECKING:
-    from kwis.checks import Drift, PropensityReport, TargetDiagnostics, TrainingCheck
+    from kwis.checks.findings import Drift, PropensityReport, TargetDiagnostics
+    from kwis.checks.training import TrainingCheck
     from kwis.evaluation.mend import Repair
     from kwis.evaluation.robustness import Robustness
     from kwis.evaluation.scope import Scope

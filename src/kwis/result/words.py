@@ -13,7 +13,7 @@ from kwis.result.records import LOGGING_POLICY, Change, Recommendation
 from kwis.results import Interval
 
 if TYPE_CHECKING:
-    from kwis.checks import PropensityReport
+    from kwis.checks.findings import PropensityReport
     from kwis.result.evaluation import Evaluation
 
 _WIDTH = 110

@@ -14,14 +14,10 @@ from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.data.sample_log import sample_log
 from kwis.errors import UnsupportedError
-from kwis.models.propensity import (
-    estimate_propensities,
-    propensity_signs,
-    refuse_deterministic,
-    reliability,
-    support,
-)
-from kwis.models.propensity.check import fit_p_value
+from kwis.models.propensity.check import fit_p_value, propensity_signs, refuse_deterministic
+from kwis.models.propensity.estimate import estimate_propensities
+from kwis.models.propensity.reliability import reliability
+from kwis.models.propensity.support import support
 from kwis.policy.target import resolve_target
 
 N = 600

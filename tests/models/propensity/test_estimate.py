@@ -19,8 +19,9 @@ from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.data.sample_log import sample_log
 from kwis.errors import InputError
-from kwis.models.propensity import estimate_propensities, reliability
 from kwis.models.propensity.calibrate import likeliest_exponent, to_power
+from kwis.models.propensity.estimate import estimate_propensities
+from kwis.models.propensity.reliability import reliability
 
 LINEAR = LogisticRegression(max_iter=500)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kwis.data.read.read_log import read_log
-from kwis.models.propensity import repair_propensities
 from kwis.models.propensity.gain import gain_p_value, gains_of_draws
+from kwis.models.propensity.repaired import repair_propensities
 from kwis.models.propensity.tame import between, tame_share, useful_share
 from kwis.sample import effective_size
 from tests.models.propensity.test_repair import drawn, softmax

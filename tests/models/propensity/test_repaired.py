@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kwis.checks import propensity_report
+from kwis.checks.propensity import propensity_report
 from kwis.data.log import LoggedBandit
 from kwis.data.read.read_log import read_log
 from kwis.data.sample_log import sample_log
 from kwis.errors import InputError
-from kwis.models.propensity import repair_propensities
+from kwis.models.propensity.repaired import repair_propensities
 from tests.models.propensity.test_repair import drawn, gap, logger, softmax
 
 

@@ -17,7 +17,8 @@ from unittest.mock import patch
 import numpy as np
 
 import kwis
-from kwis.checks import verdict, weight_diagnostics
+from kwis.checks.verdict import verdict
+from kwis.checks.weight import weight_diagnostics
 from kwis.estimators.registry import all_estimators, by_name, further_by_name
 from kwis.estimators.shrunken import ShrunkenIS
 from kwis.evaluation.intervals import Intervals

@@ -123,14 +123,14 @@ def read_files(
     )
 
 
-def parquet_head(path: str, columns: Iterable[str], rows: int = 1_000) -> Table:
+def parquet_head(path: str, columns: Iterable[str]) -> Table:
     """The first rows of a Parquet file; columns that it does not have itself are empty."""
     source = _PARQUET.format(listed([path]))
     doing = f"cannot read {path!r}"
     with connect() as connection, clear_errors(doing):
         own = connection.sql(f"SELECT * FROM {source}").columns
         more = "".join(f", NULL AS {quoted(name)}" for name in columns if name not in own)
-        return query_table(connection, f"SELECT *{more} FROM {source} LIMIT {rows}", doing)
+        return query_table(connection, f"SELECT *{more} FROM {source} LIMIT {_HEAD}", doing)
 
 
 def _create_from_parquet(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
@@ -187,4 +187,5 @@ def _by_file(paths: Sequence[str], values: Sequence[FolderValue]) -> str:
 
 
 _PARQUET = "read_parquet({}, hive_partitioning=false)"
+_HEAD = 1_000  # rows that are read to refuse wrong names early
 _CREATE = {"csv": create_from_csv, "json": create_from_json_files, "parquet": _create_from_parquet}

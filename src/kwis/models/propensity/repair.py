@@ -20,12 +20,10 @@ from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.models.propensity.choose import Chosen, Fitted, Splits, choose
 from kwis.models.propensity.material import distribution, material
-from kwis.models.propensity.repair_logged import KEPT, LoggedRepairModel, fit_repair_logged
+from kwis.models.propensity.repair_logged import KEPT
 from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.typing import ArrayLike, Floats, Seed
-
-__all__ = ["TERMS", "LoggedRepairModel", "RepairModel", "fit_repair", "fit_repair_logged"]
 
 TERMS = ("scale", "actions", "context")
 

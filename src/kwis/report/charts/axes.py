@@ -66,9 +66,9 @@ def linear(values: Iterable[float], *, include: Iterable[float] = (), margin: fl
     return Scale(low - spare, high + spare)
 
 
-def logarithmic(values: Iterable[float], *, include: Iterable[float] = (), margin: float = 0.04) -> Scale:
+def logarithmic(values: Iterable[float], *, margin: float = 0.04) -> Scale:
     """Log scale over the finite positive ``values``, with a margin."""
-    positive = [value for value in (*values, *include) if value > 0 and math.isfinite(value)]
+    positive = [value for value in values if value > 0 and math.isfinite(value)]
     low, high = (min(positive), max(positive)) if positive else (0.1, 10.0)
     if high < low * 1.5:
         low, high = low / 2, high * 2

@@ -19,6 +19,7 @@ BOLD = 1.13  # how much wider bold letters are
 _SLIM, _BROAD = frozenset(" .,:;'|!()[]-ijltfr/"), frozenset("mwMW@%…—")
 FONT = 13.0
 SMALL = 12.0
+_TICKS = 5  # of a vertical axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +86,14 @@ def path(points: Sequence[tuple[float, float]], look: str) -> Markup:
     return element("path", d=_through(points), class_=f"k-{look}")
 
 
-def band(xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], look: str = "band") -> Markup:
+def band(xs: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Markup:
     """Area between two curves, in pixels."""
     outline = [*zip(xs, highs, strict=True), *zip(reversed(xs), reversed(lows), strict=True)]
-    return element("path", d=f"{_through(outline)}Z", class_=f"k-{look}")
+    return element("path", d=f"{_through(outline)}Z", class_="k-band")
 
 
-def bar(x: float, y: float, width: float, height: float, look: str, hint: str | None = None) -> Markup:
-    shown = None if hint is None else element("title", hint)
-    return element(
-        "rect", shown, x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), class_=f"k-{look}"
-    )
+def bar(x: float, y: float, width: float, height: float, look: str) -> Markup:
+    return element("rect", x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), class_=f"k-{look}")
 
 
 def dot(x: float, y: float, look: str = "dot", radius: float = 4.0) -> Markup:
@@ -107,11 +105,11 @@ def hover(hint: str, nodes: Iterable[Node], x: float, y: float, width: float, he
     return element("g", element("title", hint), bar(x, y, width, height, "hit"), *nodes, class_="k-mark")
 
 
-def horizontal_axis(canvas: Canvas, label: str, *, most: int | None = None, grid: bool = True) -> Markup:
+def horizontal_axis(canvas: Canvas, label: str, *, grid: bool = True) -> Markup:
     """Ticks along the bottom, thin lines upwards, and the name of the axis below."""
     room = canvas.end - canvas.left
     nodes: list[Node] = []
-    for value, shown in canvas.x.tick_labels(most or max(4, int(room // 90))):
+    for value, shown in canvas.x.tick_labels(max(4, int(room // 90))):
         x = canvas.across(value)
         if grid:
             nodes.append(line(x, canvas.top, x, canvas.floor, "grid"))
@@ -128,7 +126,7 @@ def below_axis(canvas: Canvas, label: str) -> Markup:
     return text(middle, canvas.floor + 37, shown, anchor="middle", look="axis", full=label)
 
 
-def vertical_axis(canvas: Canvas, label: str, *, most: int = 5) -> Markup:
+def vertical_axis(canvas: Canvas, label: str, *, most: int = _TICKS) -> Markup:
     """Ticks to the left, thin lines across, and the name of the axis above them, where it can be read without
     turning.
     """
@@ -143,9 +141,9 @@ def vertical_axis(canvas: Canvas, label: str, *, most: int = 5) -> Markup:
     return joined(nodes)
 
 
-def tick_room(scale: Scale, most: int = 5) -> float:
+def tick_room(scale: Scale) -> float:
     """Pixels that the labels of a vertical axis need."""
-    return 14.0 + max((wide(shown, SMALL) for _, shown in scale.tick_labels(most)), default=0.0)
+    return 14.0 + max((wide(shown, SMALL) for _, shown in scale.tick_labels(_TICKS)), default=0.0)
 
 
 def wide(words: str, size: float = FONT) -> float:
