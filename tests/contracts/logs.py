@@ -76,7 +76,9 @@ def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
 
 
 def recommender(n: int = 300, seed: int = 9) -> Any:
-    """Two to four of five items to choose from in each row, as text, with probabilities beside them."""
+    """Two to four of five items to choose from in each row, as text with probabilities beside them, and as
+    one yes/no column per item.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     sets = [np.sort(rng.permutation(5)[: rng.integers(2, 5)]) for _ in range(n)]
@@ -93,6 +95,7 @@ def recommender(n: int = 300, seed: int = 9) -> Any:
             "offered": ["|".join(f"item {code}" for code in one) for one in sets],
             "chances": ["|".join(f"{share:.6f}" for share in one) for one in chance],
             "fresh": ["|".join(f"{share:.9f}" for share in one) for one in new],
+            **{f"can_{code}": [code in one for one in sets] for code in range(5)},
         }
     )
 

@@ -140,6 +140,16 @@ QUESTIONS: dict[str, Question] = {
         {"estimators": ["wis", "doubly-robust"]},
         recommender,
     ),
+    "candidates by column, propensities to be estimated": Question(
+        {
+            "candidates": {f"item {code}": f"can_{code}" for code in range(5)},
+            "context": "x",
+            "propensity": False,
+        },
+        kwis.uniform,
+        {"estimators": ["wis"]},
+        recommender,
+    ),
     "more labels than are told apart": Question(
         {"categorical": ["seen"]}, lambda: "p_new", {"estimators": ["wis"]}, many_levels
     ),
