@@ -47,7 +47,7 @@ def test_an_ordinary_log_has_none_of_them():
 def test_rewards_all_the_same_tell_nothing():
     verdict = verdict_of(table(reward=np.zeros(N)))
     assert verdict.level == "do not trust"
-    assert "every logged reward is 0, so that the log tells nothing about others" in reasons(verdict)
+    assert "every logged reward is 0, so policies cannot be compared" in reasons(verdict)
 
 
 @pytest.mark.parametrize(("events", "level"), [(2, "do not trust"), (40, "with care"), (300, "trust")])

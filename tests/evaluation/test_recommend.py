@@ -71,7 +71,10 @@ def test_rows_without_neighbours_call_for_one_normaliser():
     found = pick(ALL, report(), 0.42)
     assert (found.name, found.runner_up) == ("doubly-robust-wis", "doubly-robust-normalised-kernel-wis")
     assert found.why == (
-        "rows make up 42% of the weight around them: too few neighbours, so one normaliser serves all rows",
+        (
+            "on average a row supplies 42% of the weight around it: too few neighbours, so one normaliser "
+            "serves all rows"
+        ),
     )
 
 
@@ -79,7 +82,7 @@ def test_rows_without_neighbours_call_for_one_normaliser():
     ("isolation", "words"),
     [
         (None, "it is not known whether rows have neighbours"),
-        (float("nan"), "rows make up nan% of the weight"),
+        (float("nan"), "a row supplies nan% of the weight"),
     ],
 )
 def test_unknown_neighbours_are_none(isolation, words):

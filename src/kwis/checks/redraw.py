@@ -1,9 +1,9 @@
 """The smallest p-value of a family of tests on logs whose actions are drawn anew from the propensities.
 
-The same contexts, propensities, regions, masses and groups; only the actions are new. A family of the log
-itself that does not stand out among these has nothing to say against the propensities: with the whole
-distribution known that is an exact test, whatever the p-values of the single tests are worth. Where more of
-the redrawn logs are as bad as the log than a failure allows, no more are drawn (Besag and Clifford, 1991).
+The same contexts, propensities, regions, masses and groups; only the actions are new. If the smallest p-value
+of the log itself does not stand out among these, nothing speaks against the propensities. With the whole
+distribution known this test is exact, whatever the p-values of the single tests are worth. Drawing stops as
+soon as so many redrawn logs are as bad as the log that it cannot fail any more (Besag and Clifford, 1991).
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 

@@ -1,6 +1,4 @@
-"""What right propensities fix: mean weights, how often actions are taken, and how confident the logger may
-be.
-"""
+"""What must hold if propensities are right: mean weights, frequencies of actions, the logger's confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From diagnostics to a plain verdict: every threshold is in the table below, and nowhere else.
+"""From diagnostics to a plain verdict: every threshold on diagnostics is in the table below.
 
 ==========================================  ===========  ======================
 what                                        with care    do not trust

@@ -1,4 +1,4 @@
-"""Which columns could be meant where somebody named none, or a name that is not there."""
+"""Suggestions where a role has no column, or the name of a column that does not exist."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Difference:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return f"difference of {self.first.name}"
 
     @property

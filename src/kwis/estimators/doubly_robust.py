@@ -68,7 +68,7 @@ class DoublyRobust:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return "doubly-robust" if self.weighting == _PLAIN else f"doubly-robust-{self.weighting.name}"
 
     @property

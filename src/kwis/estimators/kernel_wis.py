@@ -99,7 +99,7 @@ class KernelWIS:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return "normalised-kernel-wis" if self.normalised else "kernel-wis"
 
     @property

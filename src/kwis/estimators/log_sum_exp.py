@@ -68,7 +68,7 @@ class LogSumExp:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return "log-sum-exponential-mse" if self.parameter == "mse" else "log-sum-exponential"
 
     @property

@@ -60,7 +60,7 @@ class Quantile:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return f"wis-quantile-{self.share:g}"
 
     def estimate(self, sample: WeightedSample) -> Estimate:

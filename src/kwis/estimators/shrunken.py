@@ -82,7 +82,7 @@ class ShrunkenIS:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         chosen = "-mse" if self.parameter == "mse" else ""
         return f"{'normalised-' if self.normalised else ''}{self.shrinkage}{chosen}"
 

@@ -52,7 +52,7 @@ class StateWIS:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return "normalised-state-wis" if self.normalised else "state-wis"
 
     @property

@@ -58,7 +58,7 @@ class TailMean:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return f"wis-{'cvar' if self.upper else 'lower-cvar'}-{self.share:g}"
 
     def estimate(self, sample: WeightedSample) -> Estimate:

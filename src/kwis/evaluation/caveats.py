@@ -46,8 +46,6 @@ everything                               with care                propensities c
 ..                                       with care                rows are copies of others
                                                                   (:mod:`kwis.data.copies`)
 =======================================  =======================  ==========================================
-
-Scans know those of single estimators, of training and of the source of propensities.
 """
 
 from __future__ import annotations
@@ -163,7 +161,7 @@ def about_rewards(
 def same(reward: Floats) -> Iterable[Verdict]:
     """Rewards that are all the same."""
     if np.ptp(reward) == 0:
-        reason = f"every logged reward is {reward[0]:g}, so that the log tells nothing about others"
+        reason = f"every logged reward is {reward[0]:g}, so policies cannot be compared"
         yield Verdict(level="do not trust", reasons=(reason,))
 
 

@@ -1,4 +1,4 @@
-"""What rows are called in the source: where they stand in everything random, and where to look them up."""
+"""Identifiers of rows: random draws follow their order, and answers name rows by them."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ nobody can shop for the answer.
    undoes errors that neighbours share: ``normalised-kernel-wis``. With right propensities this costs nothing,
    as long as rows have neighbours (and as long as rows count alike: on a thinned log the bandwidth has to be
    worth it, :mod:`kwis.evaluation.thinned`). A row that has none divides its weight by itself, and the
-   estimate becomes what was logged: if the rows make up more than 30 % of the weight around them, on average
-   (``Estimate.isolation``), or if that is not known, as in a scan, the choice is ``wis``, with one normaliser
+   estimate becomes what was logged: if a row supplies more than 30 % of the weight around it, on average
+   (``Estimate.isolation``), or if that is not known, the choice is ``wis``, with one normaliser
    for all.
 2. A reward model takes part where there is one: the weights are spent on what it leaves unexplained,
    ``doubly-robust-normalised-kernel-wis`` or ``doubly-robust-wis``. It makes up for much of what is wrong
@@ -248,8 +248,8 @@ def _reasons(
         )
     elif role.normalised_over == ALL_ROWS and isolation is not None:
         yield (
-            f"rows make up {isolation:.0%} of the weight around them: too few neighbours, so one normaliser "
-            f"serves all rows"
+            f"on average a row supplies {isolation:.0%} of the weight around it: too few neighbours, so one "
+            f"normaliser serves all rows"
         )
     elif role.normalised_over == ALL_ROWS and any(
         roles.get(other, _UNKNOWN).normalised_over == NEIGHBOURS for other in std_errors

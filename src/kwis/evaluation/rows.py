@@ -1,4 +1,4 @@
-"""From what was measured to the rows and recommendations of the answer."""
+"""From measured estimates to the rows of the answer and its recommendations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bounds for every sample size ask for: a mean of independent terms, drawn alike."""
+"""Bounds that hold at every sample size need a mean of independent and identically distributed terms."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
 
 
 def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> CrossValidation:
-    """The exact half of the plan, for who needs no more."""
+    """The plan in float64 only."""
     if folds.even and LatticeCV.fits(geometry, folds):  # its counts must be exact
         return LatticeCV.of(geometry, folds)
     indicators = OneHot.of(geometry, len(folds.members)) if kernel is RBF and folds.even else None

@@ -35,7 +35,7 @@ class Kernel:
     Parameters
     ----------
     name
-        How results and messages call it.
+        Its name in results and messages.
     log_profile
         Logarithm of the kernel as a function of ``q >= 0``, elementwise; ``-inf`` where the kernel is 0.
     slope

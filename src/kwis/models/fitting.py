@@ -1,6 +1,4 @@
-"""What fitting somebody else's model takes, whichever it is: row weights passed the way it wants, failures in
-one sentence.
-"""
+"""Fitting models that users hand in: row weights passed as the model takes them, failures in one sentence."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The record of a policy learnt by folds, which stands between those who learn it and those who
-evaluate it.
-"""
+"""The record of a policy learnt by folds: what ``cross_fit`` returns, and ``evaluate`` takes as a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations as JSON and as data frames: the one place where records become plain values."""
+"""Evaluations as JSON and as data frames."""
 
 from __future__ import annotations
 

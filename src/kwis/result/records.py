@@ -1,6 +1,6 @@
 """What :func:`kwis.evaluate` returns, piece by piece; every record is frozen and every array read-only.
 
-Each becomes plain JSON in one place, :mod:`kwis.result.output`.
+:mod:`kwis.result.output` makes JSON of them.
 """
 
 from __future__ import annotations

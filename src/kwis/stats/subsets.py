@@ -1,4 +1,4 @@
-"""Random rows of a log that has more than a question needs; a row is known by its place in the log."""
+"""Random subsets of rows, for what need not be computed on all rows of a large log."""
 
 from __future__ import annotations
 

@@ -254,10 +254,7 @@ def test_batches_may_come_from_an_iterator_once(expected: float) -> None:
     assert estimate(table(N).to_batches()) == pytest.approx(expected, rel=1e-13)
     with pytest.raises(
         InputError,
-        match=(
-            r"^`source` must have the column `reward` in every batch, and the one that starts at row 450 "
-            r"has not$"
-        ),
+        match=r"^column `reward` is missing from the batch of `source` that starts at row 450$",
     ):
         estimate([table(N).slice(0, 450), table(N).slice(450).drop_columns("reward")])
 

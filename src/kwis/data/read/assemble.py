@@ -1,4 +1,4 @@
-"""From a table and the meaning of its columns to a checked log; every rule about a log's columns is here."""
+"""From a table and the meaning of its columns to a checked log."""
 
 from __future__ import annotations
 

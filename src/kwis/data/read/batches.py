@@ -217,8 +217,7 @@ def _slices(batch: Any, columns: Sequence[str], done: int) -> Iterator[Any]:
     missing = [name for name in columns if name not in batch.schema.names]
     if missing:
         raise InputError(
-            f"`source` must have the column `{missing[0]}` in every batch, and the one that starts at row "
-            f"{done} has not"
+            f"column `{missing[0]}` is missing from the batch of `source` that starts at row {done}"
         )
     table = (batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])).select(list(columns))
     for start in range(0, table.num_rows, BATCH_ROWS):

@@ -63,9 +63,7 @@ def uneven(paths: Sequence[str], kinds: Sequence[Mapping[str, str]], *, complete
     for path, own in zip(paths, kinds, strict=True):
         for name in first if complete else ():
             if name not in own:
-                found.setdefault(
-                    name, f"`source` must have the column `{name}` in every file, and {path!r} has not"
-                )
+                found.setdefault(name, f"column `{name}` is missing from file {path!r}")
     return found
 
 

@@ -1,5 +1,4 @@
-"""What learns propensities from contexts and actions, fitted without each fold in turn and calibrated on the
-rows held out.
+"""Models that learn propensities from contexts and actions, cross-fitted and calibrated on held-out rows.
 
 Smooth regression is the multinomial regression of :mod:`kwis.models.propensity.choose`, linear and curved in
 the context, shrunk as far as makes held-out actions most likely. Boosted trees find steps and interactions
@@ -25,14 +24,14 @@ from kwis.typing import Floats, Ints
 
 
 class Learner(Protocol):
-    """Learns from some rows of a log."""
+    """A model that can be fitted on some rows of a log."""
 
     def learn(self, rows: Mask, floor: float) -> Predictor:
-        """What it has learnt; no probability is below ``floor``."""
+        """Fit it on ``rows``; it predicts no probability below ``floor``."""
 
 
 class Predictor(Protocol):
-    """What was learnt, for any rows."""
+    """A fitted model of the propensities of all actions."""
 
     def __call__(self, features: Floats, available: Mask | None, /) -> Floats:
         """``(m, K)`` distribution, 0 for actions that are not available."""
