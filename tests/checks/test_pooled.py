@@ -12,10 +12,10 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import kwis
-from kwis.checks import propensity_report
 from kwis.checks.drawn import redrawn_actions
 from kwis.checks.null import null_of
 from kwis.checks.pooled import FEWEST_ACTIONS, pooled_of
+from kwis.checks.propensity import propensity_report
 from kwis.cli.main import app
 from tests.checks.candidate_logs import CandidateLog, Design, candidate_log
 from tests.reference import diagnostics as twin

@@ -49,7 +49,7 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
     for one in itertools.chain.from_iterable(pairs):
         place.setdefault(id(one), len(place))
     members = {id(one): one for one in itertools.chain.from_iterable(pairs)}
-    sides = [members[key].contrast for key in place]
+    sides = [members[key] for key in place]
     found = compared_together(sides, [(place[id(a)], place[id(b)]) for a, b in pairs], intervals)
     return [change(a, b, made, picks, intervals) for (a, b), made in zip(pairs, found, strict=True)]
 
