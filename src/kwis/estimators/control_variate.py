@@ -7,15 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
-from kwis.results import Estimate
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.sample import WeightedSample, safe_ratio
 from kwis.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class ControlVariate:
+class ControlVariate(RuleEstimator):
     """``mean(w_i r_i) - b (mean(w) - 1)`` with b the slope of ``w r`` on ``w``.
 
     What the mean weight is off by is taken out of the estimate. The same as weights
@@ -44,14 +42,6 @@ class ControlVariate:
     )
     normalised: ClassVar[bool] = False
     mostly_within_rewards: ClassVar[bool] = True
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B), slope included."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights whose mean is 1."""

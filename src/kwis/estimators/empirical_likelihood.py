@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kwis.errors import InputError
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.traits import ALL_ROWS
-from kwis.results import Estimate
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
@@ -20,7 +18,7 @@ _CLOSE = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True)
-class EmpiricalLikelihood:
+class EmpiricalLikelihood(RuleEstimator):
     """``sum q_i w_i r_i / sum q_i w_i`` with the likeliest probabilities q of the rows under which the mean
     weight is 1.
 
@@ -73,14 +71,6 @@ class EmpiricalLikelihood:
                 f"`support` must be a pair (low, high) with 0 <= low < 1 < high, got {self.support!r}"
             )
         object.__setattr__(self, "support", (float(ends[0]), float(ends[1])))
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B), probabilities of the rows anew on each."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """``w / (1 + t (w - 1))``; t depends on all rows, so the weight of each reacts to every other."""

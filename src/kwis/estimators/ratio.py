@@ -113,6 +113,22 @@ class Rule(Protocol):
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied: ...
 
 
+class RuleEstimator:
+    """An estimator that is a rule for the weights it applies: ``applied`` says all, the rest follows."""
+
+    __slots__ = ()
+
+    def estimate(self: Rule, sample: WeightedSample) -> Estimate:
+        """Value of the policy."""
+        return ratio_estimate(self, sample)
+
+    def resampled(
+        self: Rule, sample: WeightedSample, counts: Floats, *, influence: bool = False
+    ) -> Resamples:
+        """The same on resamples with the given counts (n, B), the weights applied worked out anew on each."""
+        return ratio_resamples(self, sample, counts, influence)
+
+
 def ratio_estimate(
     rule: Rule,
     sample: WeightedSample,

@@ -12,13 +12,12 @@ import numpy as np
 from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators import tuning
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.shrinkage import SHRINKAGES, Shrinkage
 from kwis.estimators.traits import Circumstances, careful
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
-from kwis.results import Estimate, Verdict
+from kwis.results import Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
@@ -27,7 +26,7 @@ STRENGTHS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class ShrunkenIS:
+class ShrunkenIS(RuleEstimator):
     """Mean of ``v_i r_i`` with ``v`` the shrunken weights, or ``sum v_i r_i / sum v_i``.
 
     Best as the weighting of :class:`kwis.DoublyRobust`, where what shrinkage takes away is left to the reward
@@ -113,14 +112,6 @@ class ShrunkenIS:
     def bias_reference(self) -> VIS | WIS:
         """The same with the weights as they are."""
         return WIS() if self.normalised else VIS()
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B), the parameter chosen anew on each."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """The shrunken weights."""

@@ -10,10 +10,9 @@ import numpy as np
 
 from kwis.data.copies import all_different, codes_of_rows
 from kwis.estimators.neighbourhood import LocalSums, locally_normalised
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.traits import Circumstances
-from kwis.results import Estimate, Verdict
+from kwis.results import Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -26,7 +25,7 @@ rewards of 0. The former is that of Kernel-WIS."""
 
 
 @dataclass(frozen=True, slots=True)
-class StateWIS:
+class StateWIS(RuleEstimator):
     """``mean(r_i w_i / m_i)`` with ``m_i`` the mean weight over the rows whose context equals that of row i.
 
     Parameters
@@ -84,14 +83,6 @@ class StateWIS:
             )
             too_many = empty >= MOSTLY_EMPTY and not self.normalised
             yield Verdict(level="do not trust" if too_many else "with care", reasons=(reason,))
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B), state means included."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights divided by the mean weight of their state."""

@@ -10,16 +10,15 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.traits import Circumstances
-from kwis.results import Estimate, Verdict
+from kwis.results import Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedVIS:
+class TruncatedVIS(RuleEstimator):
     """Mean of ``min(w_i, cap) r_i``: trades the rare huge weight for a bias towards 0.
 
     Parameters
@@ -60,14 +59,6 @@ class TruncatedVIS:
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It does not divide by the mean weight."""
         return circumstances.undivided()
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy, 0 if every weight is 0."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B)."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """Weights up to the cap, which differs between resamples of different size (groups, masses)."""

@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.traits import Circumstances
-from kwis.results import Estimate, Verdict
+from kwis.results import Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class VIS:
+class VIS(RuleEstimator):
     """Mean of ``w_i r_i``: unbiased under right propensities, and the noisiest.
 
     See Also
@@ -44,14 +43,6 @@ class VIS:
     def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
         """It does not divide by the mean weight."""
         return circumstances.undivided()
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy, 0 if every weight is 0."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B)."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:  # noqa: ARG002 - the same whatever is drawn
         """The weights themselves."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.traits import ALL_ROWS
-from kwis.results import Estimate
 from kwis.sample import WeightedSample, balanced
 from kwis.typing import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class WIS:
+class WIS(RuleEstimator):
     """``sum w_i r_i / sum w_i``: a weighted mean of the rewards, so always within their range.
 
     See Also
@@ -37,14 +35,6 @@ class WIS:
     sentence: ClassVar[str] = "weighted mean of the rewards: weights are divided by their overall mean"
     normalised: ClassVar[bool] = True
     normalised_over: ClassVar[str] = ALL_ROWS
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        """Value of the policy."""
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        """The same on resamples with the given counts (n, B), normaliser included."""
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         """The weights, up to a factor that cancels."""

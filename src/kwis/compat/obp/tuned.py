@@ -14,11 +14,9 @@ from kwis.compat.obp.inputs import WrongTypeError, number, yes_or_no
 from kwis.compat.obp.shared import ValueEstimator
 from kwis.errors import InputError
 from kwis.estimators import tuning
-from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import Applied, ratio_estimate, ratio_resamples
+from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.shrinkage import SHRINKAGES
 from kwis.estimators.shrunken import Candidates
-from kwis.results import Estimate
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -26,7 +24,7 @@ Shrink = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _TunedWeighting:
+class _TunedWeighting(RuleEstimator):
     """Importance sampling whose weights are shrunk by the best of some parameters, from the least shrinkage
     to the most.
     """
@@ -37,12 +35,6 @@ class _TunedWeighting:
     shrink: Shrink
     parameters: tuple[float, ...]
     rule: str
-
-    def estimate(self, sample: WeightedSample) -> Estimate:
-        return ratio_estimate(self, sample)
-
-    def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
-        return ratio_resamples(self, sample, counts, influence)
 
     def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
         best = np.asarray(self.parameters)[self.best(sample, counts)]
