@@ -66,7 +66,7 @@ class HalfNormalised:
 
     @property
     def name(self) -> str:
-        """How results and messages call it."""
+        """Its name in results and messages."""
         return f"half-normalised-{self._plain.name}"
 
     @property

@@ -11,7 +11,7 @@ from kwis import _validation as check
 from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators.protocol import Resamples
-from kwis.estimators.ratio import leverage
+from kwis.estimators.ratio import leverage, no_weight
 from kwis.estimators.traits import ALL_ROWS
 from kwis.results import Estimate
 from kwis.sample import WeightedSample, balanced, effective_size
@@ -143,10 +143,7 @@ def statistic_estimate(estimator: Any, sample: WeightedSample, load: Floats | No
     assert found.influence is not None
     value = float(found.values[0])
     if np.isnan(value):
-        raise InputError(
-            f"`weight` must be positive in at least one row for {estimator.name}, got 0.0 in all {sample.n} "
-            f"rows"
-        )
+        raise no_weight(estimator.name, sample)
     influence = read_only(found.influence[:, 0])
     load = sample.weight if load is None else load
     largest = float(sample.weight.max())
