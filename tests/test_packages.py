@@ -9,7 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+ADDRESSES = ("Source", "Documentation", "Issues", "Changelog")
 
 
 def project(folder: Path) -> dict:
@@ -63,45 +66,76 @@ def test_nothing_advises_to_install_a_name_that_is_not_published() -> None:
     assert found == ["releasing.md"]
 
 
-def release_check(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, ROOT / ".ci" / "release.py", folder], capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A project with all that a release asks for, and a stand-in for the building of packages."""
+    (tmp_path / ".ci").mkdir()
+    for name in ("release", "release.py"):
+        shutil.copy(ROOT / ".ci" / name, tmp_path / ".ci")
+    urls = "".join(f'{name} = "https://example.org/{name}"\n' for name in ADDRESSES)
+    for name, text in {
+        "pyproject.toml": f'[project]\nname = "some"\nversion = "1.2.0"\n\n[project.urls]\n{urls}',
+        "CITATION.cff": 'title: some\nrepository-code: "https://example.org"\n',
+        "CHANGELOG.md": "# Changelog\n\n## 1.2.0 - 2026-01-31\n\n## 1.1.0 - 2025-01-31\n",
+    }.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    packages = tmp_path / ".ci" / "packages"
+    packages.write_text('#!/bin/sh\nmkdir -p "$DIST"\necho "$@" > "$DIST/wheel"\n', "utf-8")
+    packages.chmod(0o755)
+    (tmp_path / ".gitignore").write_text("build/\ndist/\n", "utf-8")
+    return tmp_path
 
 
-def test_nothing_is_released_without_addresses_and_a_dated_version(tmp_path: Path) -> None:
-    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, tmp_path)
-    settings, citation, changes = (
-        tmp_path / name for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md")
-    )
-    version = project(ROOT)["project"]["version"]
-    found = release_check(tmp_path)
+def replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def release(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [folder / ".ci" / "release", sys.executable, "another"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "sentence"),
+    [
+        *(
+            ("pyproject.toml", f"{name} = ", f"Other{name} = ", f"[project.urls] needs {name} ")
+            for name in ADDRESSES
+        ),
+        ("pyproject.toml", "[project.urls]", "[tool.other]", "[project.urls] needs Source"),
+        ("CITATION.cff", "repository-code", "# repository-code", "CITATION.cff: repository-code needs"),
+        ("CHANGELOG.md", " - 2026-01-31", "", "which must be '## "),
+    ],
+)
+def test_a_release_is_refused_and_nothing_built_without(
+    checkout: Path, name: str, old: str, new: str, sentence: str
+) -> None:
+    replaced(checkout / name, old, new)
+    found = release(checkout)
     assert found.returncode == 1
-    assert "[project.urls] needs Source" in found.stderr
-    assert "CITATION.cff: repository-code" in found.stderr
-    assert f"must be '## {version} - YYYY-MM-DD'" in found.stderr
+    assert sentence in found.stderr
+    assert not (checkout / "build").exists()
 
-    names = ("Source", "Documentation", "Issues", "Changelog")
-    lines = [f'{name} = "https://example.org/{name}"' for name in names]
-    whole = settings.read_text("utf-8")
-    settings.write_text("\n".join([whole, "[project.urls]", *lines, ""]), "utf-8")
-    citation.write_text(citation.read_text("utf-8") + 'repository-code: "https://example.org"\n', "utf-8")
-    released = changes.read_text("utf-8").replace("## Unreleased", f"## {version} - 2026-01-31", 1)
-    changes.write_text(released, "utf-8")
-    found = release_check(tmp_path)
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_release_leaves_what_was_built_of_what_is_committed(checkout: Path) -> None:
+    for command in (
+        "git init -q",
+        "git add -A",
+        "git -c user.name=a -c user.email=a@example.org -c commit.gpgsign=false commit -q -m first",
+    ):
+        subprocess.run(command.split(), cwd=checkout, check=True)
+    found = release(checkout)
     assert (found.returncode, found.stderr) == (0, "")
-
-    for name, line in zip(names, lines, strict=True):
-        settings.write_text(
-            "\n".join([whole, "[project.urls]", *(x for x in lines if x != line), ""]), "utf-8"
-        )
-        found = release_check(tmp_path)
-        assert (found.returncode, found.stderr.count("not ready")) == (1, 1)
-        assert f"[project.urls] needs {name} " in found.stderr
+    assert (checkout / "dist" / "wheel").read_text("utf-8").split() == [sys.executable, "another"]
+    (checkout / "new").touch()
+    found = release(checkout)
+    assert (found.returncode, found.stderr) == (1, "not ready: there are changes that are not committed\n")
 
 
-def test_a_release_is_refused_before_anything_is_built() -> None:
-    script = (ROOT / ".ci" / "release").read_text("utf-8")
-    assert script.index(".ci/release.py") < script.index(".ci/packages")
-    assert "set -euo pipefail" in script
+def test_the_release_check_reads_this_repository() -> None:
+    command = [sys.executable, ROOT / ".ci" / "release.py"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ("[project.urls] needs Source" in found.stderr) == ("urls" not in project(ROOT)["project"])
