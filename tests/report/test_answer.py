@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from kwis.report import page_of
@@ -86,3 +87,33 @@ def test_a_policy_that_is_surely_better_is_named_beside_a_higher_estimate_that_i
     assert (
         page.support[2] == "sure does better than what runs now: +0.021, 95\u202f% interval +0.008 to +0.034."
     )
+
+
+def labelled():
+    """Two rewards, of which the second is called revenue, in €, and a period."""
+    evaluation = evaluation_of(("p",), ("click", "r_two"), gains=(310.0,), half=52.0, now=1500.0)
+    how = replace(evaluation.settings.presentation, labels={"r_two": "revenue"}, units={"click": "€"})
+    settings = replace(evaluation.settings, presentation=how, period="2026-01-01 to 2026-01-30")
+    return replace(evaluation, settings=settings)
+
+
+def test_every_section_calls_a_reward_by_its_label():
+    evaluation = labelled()
+    for section in page_of(replace(evaluation, notes=())).sections:
+        assert section.key == "settings" or "r_two" not in repr(section), section.key
+
+
+def test_the_first_lines_name_all_rewards_and_keep_dates_and_units_whole():
+    page = page_of(labelled())
+    assert "rewards: click, revenue" in page.kicker
+    assert "2026\u201101\u201101 to 2026\u201101\u201130" in page.kicker
+    assert "1,810\u00a0€ per decision" in page.answer
+
+
+def test_a_tail_index_that_there_is_none_of_is_a_dash():
+    evaluation = evaluation_of(("p",))
+    (found,) = evaluation.diagnostics.values()
+    weights = replace(found.weights, pareto_k=-math.inf)
+    page = page_of(replace(evaluation, diagnostics={"p": replace(found, weights=weights)}))
+    (section,) = [section for section in page.sections if section.key == "weights"]
+    assert "∞" not in repr(section)

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kwis.report.sections.common import badge_of, brief, claim_words, decimals_of, names_of, relative_words
+from kwis.report.sections.common import (
+    badge_of,
+    brief,
+    claim_words,
+    decimals_of,
+    label_of,
+    names_of,
+    relative_words,
+)
 from kwis.report.view import Badge, Card
 from kwis.report.wording import count, decimals_for, listed, number, sentence, span
 from kwis.result.evaluation import Evaluation
 from kwis.result.presentation import scaled
 from kwis.result.records import Recommendation
 from kwis.result.words import needed_words, robustness_words
+
+_BLANK, _HYPHEN = "\u00a0", "\u2011"  # no line ends at them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +79,21 @@ def _merit(found: Recommendation) -> float:
 def _kicker(evaluation: Evaluation) -> str:
     """Which log this is about."""
     settings = evaluation.settings
+    rewards = [label_of(evaluation, reward) for reward in evaluation.rewards]
     parts = [
         "Policy evaluation",
         brief(settings.call.source) if settings.call.source else "",
         f"{count(settings.n)} decisions",
-        settings.period or "",
+        (settings.period or "").replace("-", _HYPHEN),
         f"propensities: {settings.propensities}" if settings.propensities else "",
-        f"reward: {settings.presentation.label(evaluation.rewards[0])}" if evaluation.rewards else "",
+        f"reward{'s' * (len(rewards) > 1)}: {', '.join(rewards)}" if rewards else "",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _unit(evaluation: Evaluation, reward: str) -> str:
+    """The unit, never on another line than its number."""
+    return evaluation.settings.presentation.unit(reward).replace(" ", _BLANK, 1)
 
 
 def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
@@ -90,7 +106,7 @@ def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
 
 def _words(evaluation: Evaluation, best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
     how, now = evaluation.settings.presentation, gain_baseline(best)
-    unit = how.unit(best.reward)
+    unit = _unit(evaluation, best.reward)
     then = f"{number(best.row.interval.value, decimals)}{unit} {how.per_words}"
     values = f"{then} against {number(now, decimals)} now"
     would = f"{brief(how.label(best.reward))} would have been {values}"
@@ -122,7 +138,7 @@ def gain_baseline(found: Recommendation) -> float:
 
 def _interval(evaluation: Evaluation, best: Recommendation, decimals: int) -> str:
     gain, how = best.change.claim, evaluation.settings.presentation
-    size = f"{number(gain.value, decimals, signed=True)}{how.unit(best.reward)} {how.per_words}"
+    size = f"{number(gain.value, decimals, signed=True)}{_unit(evaluation, best.reward)} {how.per_words}"
     shown = f"{size}, {claim_words(best.change, decimals)}"
     if best.row.verdict.level == "do not trust":
         value = number(best.row.interval.value, decimals)
@@ -141,7 +157,7 @@ def _sizes(evaluation: Evaluation, best: Recommendation) -> Iterable[str]:
         decisions = settings.decisions or settings.n
         total = scaled(change.claim, decisions / settings.presentation.per)
         digits = decimals_for([total.width])
-        unit = settings.presentation.unit(best.reward)
+        unit = _unit(evaluation, best.reward)
         size = f"{number(total.value, digits, signed=True)}{unit}"
         ends = span(total.low, total.high, digits, signed=True)
         yield f"{size} ({ends}) over the {count(decisions)} decisions of the log"

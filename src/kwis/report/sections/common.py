@@ -66,6 +66,11 @@ def relative_words(interval: Interval) -> str:
     return f"{value} ({low} to {high})"
 
 
+def label_of(evaluation: Evaluation, reward: str) -> str:
+    """What a reward is called."""
+    return evaluation.settings.presentation.label(reward)
+
+
 def axis_name(evaluation: Evaluation, reward: str) -> str:
     """``revenue in € per 1,000 decisions``."""
     how = evaluation.settings.presentation

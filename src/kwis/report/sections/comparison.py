@@ -12,6 +12,7 @@ from kwis.report.sections.common import (
     decimals_of,
     fold_after,
     interval_words,
+    label_of,
     names_of,
     number_cell,
     value_words,
@@ -43,10 +44,10 @@ def _ranking(evaluation: Evaluation, ranking: Ranking, *, several: bool) -> Bloc
     decimals = decimals_of(evaluation, ranking.reward)
     figures = (_pairs(evaluation, ranking, decimals),) if ranking.differences else ()
     return Block(
-        title=f"Reward: {ranking.reward}" if several else "",
+        title=f"Reward: {label_of(evaluation, ranking.reward)}" if several else "",
         points=tuple(sentence(words, names_of(evaluation)) for words in ranking.words),
         figures=figures,
-        tables=(_places(ranking, decimals),),
+        tables=(_places(evaluation, ranking, decimals),),
     )
 
 
@@ -54,7 +55,7 @@ def _pairs(evaluation: Evaluation, ranking: Ranking, decimals: int) -> Figure:
     shown = ranking.differences[:_MOST_STRIPES]
     stripes = tuple(_stripe(each, f"{each.target} \u2212 {each.baseline}", decimals) for each in shown)
     chart = Forest(
-        title=f"Differences between policies, {ranking.reward}",
+        title=f"Differences between policies, {label_of(evaluation, ranking.reward)}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=stripes,
         axis=f"difference in {axis_name(evaluation, ranking.reward)}",
@@ -87,7 +88,7 @@ def _stripe(each: Change, label: str, decimals: int, heading: str | None = None)
     )
 
 
-def _places(ranking: Ranking, decimals: int) -> Table:
+def _places(evaluation: Evaluation, ranking: Ranking, decimals: int) -> Table:
     rows = tuple(
         (
             Cell(place.words, place.best),
@@ -101,7 +102,9 @@ def _places(ranking: Ranking, decimals: int) -> Table:
         for place in ranking.places
     )
     columns = ("Place", "Policy", "Value", "Low", "High", "Estimator", "Verdict")
-    return Table(caption=f"Ranking by {ranking.reward}", columns=columns, rows=rows, folded=True)
+    return Table(
+        caption=f"Ranking by {label_of(evaluation, ranking.reward)}", columns=columns, rows=rows, folded=True
+    )
 
 
 def segments(evaluation: Evaluation) -> Section | None:
@@ -118,7 +121,8 @@ def segments(evaluation: Evaluation) -> Section | None:
 
 
 def _segments(evaluation: Evaluation, found: Segments, reward: str, target: str) -> Block:
-    decimals, what = decimals_of(evaluation, reward), f"{target}, {reward}, by {', '.join(found.columns)}"
+    decimals, label = decimals_of(evaluation, reward), label_of(evaluation, reward)
+    what = f"{target}, {label}, by {', '.join(found.columns)}"
     chosen = [
         (segment, each)
         for segment in found.segments
@@ -131,7 +135,6 @@ def _segments(evaluation: Evaluation, found: Segments, reward: str, target: str)
     )
     numbers = _segment_table(what, [(s.label, s.n, c) for s, c in chosen], decimals)
     chart = _segment_chart(evaluation, target, reward, found.columns, stripes)
-    label = evaluation.settings.presentation.label(reward)
     parts = [
         f"By {', '.join(found.columns)}",
         *([label] if len(evaluation.rewards) > 1 else []),
@@ -148,7 +151,7 @@ def _segment_chart(
     evaluation: Evaluation, target: str, reward: str, columns: Sequence[str], stripes: tuple[Stripe, ...]
 ) -> Forest:
     return Forest(
-        title=f"{target} minus logging policy by {', '.join(columns)}, {reward}",
+        title=f"{target} minus logging policy by {', '.join(columns)}, {label_of(evaluation, reward)}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=stripes,
         axis=f"{target}: difference in {axis_name(evaluation, reward)}",

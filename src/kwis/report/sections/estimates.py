@@ -11,6 +11,7 @@ from kwis.report.sections.common import (
     claim_words,
     decimals_of,
     interval_words,
+    label_of,
     number_cell,
     relative_words,
     value_words,
@@ -49,7 +50,7 @@ def _brief(evaluation: Evaluation, reward: str) -> Block:
 
 
 def _title(evaluation: Evaluation, reward: str) -> str:
-    return f"Reward: {evaluation.settings.presentation.label(reward)}"
+    return f"Reward: {label_of(evaluation, reward)}"
 
 
 def _summary(evaluation: Evaluation, found: Recommendation, decimals: int) -> str:
@@ -83,11 +84,11 @@ def _every(evaluation: Evaluation, reward: str) -> Block:
     figures = [_values(evaluation, rows, reward, brief=False)]
     if changes:
         figures.append(_differences(evaluation, changes, rows, reward))
-    named = f" of {evaluation.settings.presentation.label(reward)}" if len(evaluation.rewards) > 1 else ""
+    named = f" of {label_of(evaluation, reward)}" if len(evaluation.rewards) > 1 else ""
     return Block(
         title=f"All estimators{named}",
         figures=tuple(figures),
-        tables=(_table(rows, changes, reward, decimals_of(evaluation, reward)),),
+        tables=(_table(rows, changes, label_of(evaluation, reward), decimals_of(evaluation, reward)),),
         folded=True,
     )
 
@@ -117,7 +118,8 @@ def _values(evaluation: Evaluation, rows: Sequence[Row], reward: str, *, brief: 
         )
         last = row.target
     chart = Forest(
-        title=f"Value of each policy, {reward}" + ("" if brief else ", by every estimator"),
+        title=f"Value of each policy, {label_of(evaluation, reward)}"
+        + ("" if brief else ", by every estimator"),
         description="; ".join(stripe.hint for stripe in stripes if stripe.look == "strong")
         or "Values with intervals.",
         stripes=tuple(stripes),
@@ -163,7 +165,7 @@ def _differences(
         )
         last = each.target
     chart = Forest(
-        title=f"Difference to the logging policy, {reward}",
+        title=f"Difference to the logging policy, {label_of(evaluation, reward)}",
         description="; ".join(stripe.hint for stripe in stripes if stripe.look == "strong")
         or "Differences with intervals.",
         stripes=tuple(stripes),
@@ -196,7 +198,7 @@ def _hint(row: Row, decimals: int) -> str:
     return f"{words}, {row.interval.method}; {count(row.estimate.effective_n)} effective rows"
 
 
-def _table(rows: Sequence[Row], changes: Sequence[Change], reward: str, decimals: int) -> Table:
+def _table(rows: Sequence[Row], changes: Sequence[Change], label: str, decimals: int) -> Table:
     by_row = {(each.target, each.estimator): each.claim for each in changes}
     lines = []
     for row in rows:
@@ -219,4 +221,4 @@ def _table(rows: Sequence[Row], changes: Sequence[Change], reward: str, decimals
     strong = frozenset(
         place for place, row in enumerate(rows) if row.recommended and row.target != LOGGING_POLICY
     )
-    return Table(caption=f"All estimates of {reward}", columns=columns, rows=tuple(lines), strong=strong)
+    return Table(caption=f"All estimates of {label}", columns=columns, rows=tuple(lines), strong=strong)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kwis.checks.findings import Drift, InfluentialRow, TargetPeriod
 from kwis.report.charts import Forest, Stripe
-from kwis.report.sections.common import axis_name, decimals_of, fold_after, names_of, number_cell
+from kwis.report.sections.common import axis_name, decimals_of, fold_after, label_of, names_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import count, decimals_for, number, p_value, percent, rough, sentence, span
 from kwis.result.evaluation import Evaluation
@@ -21,8 +21,8 @@ def drift(evaluation: Evaluation) -> Section | None:
         return None
     what = "over time" if found.by == "time" else "between loggers"
     tests = (
-        f"Tests of no change: reward {p_value(found.reward_p_value)}, actions "
-        f"{p_value(found.action_p_value)}, "
+        f"Tests of no change: {label_of(evaluation, found.reward_name)} {p_value(found.reward_p_value)}, "
+        f"actions {p_value(found.action_p_value)}, "
     )
     block = Block(
         points=tuple(sentence(words, names_of(evaluation)) for words in found.findings)
@@ -41,6 +41,7 @@ def drift(evaluation: Evaluation) -> Section | None:
 
 def _periods(evaluation: Evaluation, found: Drift) -> Figure:
     decimals, stripes = decimals_of(evaluation, found.reward_name), []
+    label = label_of(evaluation, found.reward_name)
     for place, period in enumerate(found.periods):
         shares = ", ".join(
             f"{name} {percent(share)}"
@@ -53,7 +54,7 @@ def _periods(evaluation: Evaluation, found: Drift) -> Figure:
     for name, periods in list(found.targets.items())[:_MOST_TARGETS]:
         stripes += _target_stripes(name, periods, decimals)
     chart = Forest(
-        title=f"Mean of {found.reward_name} by {'period' if found.by == 'time' else 'logger'}",
+        title=f"Mean of {label} by {'period' if found.by == 'time' else 'logger'}",
         description="; ".join(stripe.hint for stripe in stripes[:6]),
         stripes=tuple(stripes),
         axis=axis_name(evaluation, found.reward_name),
@@ -92,7 +93,7 @@ def influential_rows(evaluation: Evaluation) -> Section | None:
         return None
     lead = (
         f"Look at these rows by hand: the effect is what WIS would lose without the row, in "
-        f"{evaluation.rewards[0]} per decision."
+        f"{label_of(evaluation, evaluation.rewards[0])} per decision."
     )
     blocks = [Block(tables=(_influence(name, rows),), title=name) for name, rows in found.items()]
     return Section(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
-from kwis.report.sections.common import axis_name, decimals_of, fold_after, number_cell
+from kwis.report.sections.common import axis_name, decimals_of, fold_after, label_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table
 from kwis.report.wording import confidence, count, number, rough, span
 from kwis.result.evaluation import Evaluation
@@ -40,7 +40,7 @@ def _block(evaluation: Evaluation, path: Path, *, several: bool) -> Block:
         f"Computed on {count(path.rows)} of {count(evaluation.settings.n)} rows, drawn with the seed of the "
         f"evaluation."
     )
-    title = f"{path.target}, {path.reward}" if several else path.target
+    title = f"{path.target}, {label_of(evaluation, path.reward)}" if several else path.target
     paragraphs = (rows,) if path.rows < evaluation.settings.n else ()
     return Block(title=title, paragraphs=paragraphs, figures=(_figure(evaluation, path, decimals),))
 
@@ -76,7 +76,7 @@ def _figure(evaluation: Evaluation, path: Path, decimals: int) -> Figure:
     ends = (number(lines[0][1], decimals), number(lines[-1][1], decimals))
     between = tuple(tick for tick in ticks if 0.08 < tick[0] < 0.92)
     chart = Plot(
-        title=f"Estimate of {path.target} along the bandwidth, {path.reward}",
+        title=f"Estimate of {path.target} along the bandwidth, {label_of(evaluation, path.reward)}",
         description=f"From {ends[0]} at State-WIS to {ends[1]} at WIS; chosen: {_name(path.chosen)}.",
         x=Scale(-_END_GAP, 1 + _END_GAP),
         y=linear((*path.lows.tolist(), *path.highs.tolist(), *path.values.tolist())),
@@ -87,7 +87,7 @@ def _figure(evaluation: Evaluation, path: Path, decimals: int) -> Figure:
         marks=((_place(scale, path.chosen), f"chosen: {_name(path.chosen).removeprefix('bandwidth ')}"),),
     )
     caption = f"Kernel-WIS at each bandwidth with its {confidence(path.level)} interval."
-    return Figure(chart=chart, caption=caption, numbers=_table(path, lines, decimals))
+    return Figure(chart=chart, caption=caption, numbers=_table(evaluation, path, lines, decimals))
 
 
 def _place(scale: Scale, bandwidth: float) -> float:
@@ -103,13 +103,15 @@ def _name(bandwidth: float) -> str:
     return "WIS" if math.isinf(bandwidth) else f"bandwidth {rough(bandwidth)}"
 
 
-def _table(path: Path, lines: list[tuple[float, float, float, float]], decimals: int) -> Table:
+def _table(
+    evaluation: Evaluation, path: Path, lines: list[tuple[float, float, float, float]], decimals: int
+) -> Table:
     rows = tuple(
         (Cell(_name(h).removeprefix("bandwidth "), h), *(number_cell(value, decimals) for value in rest))
         for h, *rest in lines
     )
     chosen = frozenset(place for place, line in enumerate(lines) if line[0] == path.chosen)
-    caption = f"Bandwidth path of {path.target}, {path.reward}"
+    caption = f"Bandwidth path of {path.target}, {label_of(evaluation, path.reward)}"
     return Table(
         caption=caption, columns=("Bandwidth", "Value", "Low", "High"), rows=rows, strong=chosen, folded=True
     )

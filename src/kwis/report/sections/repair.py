@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kwis.checks.findings import PropensityReport
 from kwis.evaluation.mend import Repair
-from kwis.report.sections.common import decimals_of, number_cell
+from kwis.report.sections.common import decimals_of, label_of, number_cell
 from kwis.report.view import Block, Cell, Table, Tile
 from kwis.report.wording import count, number, p_value, sentence
 from kwis.result.evaluation import Evaluation
@@ -63,7 +63,7 @@ def _estimates(evaluation: Evaluation, found: Repair) -> Table:
     rows = []
     for made in found.estimates:
         decimals = decimals_of(evaluation, made.reward)
-        words = (Cell(made.target), Cell(made.reward), Cell(made.estimator))
+        words = (Cell(made.target), Cell(label_of(evaluation, made.reward)), Cell(made.estimator))
         values = (
             number_cell(made.before, decimals),
             number_cell(made.after, decimals),

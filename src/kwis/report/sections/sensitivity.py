@@ -6,7 +6,7 @@ import math
 
 from kwis.evaluation.robustness import Robustness
 from kwis.report.charts import Curve, Plot, Point, linear
-from kwis.report.sections.common import axis_name, brief, decimals_of, fold_after, number_cell
+from kwis.report.sections.common import axis_name, brief, decimals_of, fold_after, label_of, number_cell
 from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
 from kwis.report.wording import DASH, number, rough, sentence, span
 from kwis.result.evaluation import Evaluation
@@ -39,7 +39,7 @@ def _tile(evaluation: Evaluation, one: Robustness, *, several: bool) -> Tile:
 
 
 def _name(evaluation: Evaluation, one: Robustness, *, several: bool) -> str:
-    label = evaluation.settings.presentation.label(one.reward)
+    label = label_of(evaluation, one.reward)
     return f"{brief(one.target, 24)}, {brief(label, 24)}" if several else brief(one.target, 24)
 
 
@@ -67,7 +67,7 @@ def _figure(evaluation: Evaluation, one: Robustness) -> Figure:
     )
     inside = one.gammas[0] < one.factor < one.gammas[-1]
     chart = Plot(
-        title=f"Difference of {one.target} if propensities are wrong, {one.reward}",
+        title=f"Difference of {one.target} if propensities are wrong, {label_of(evaluation, one.reward)}",
         description=sentence(one.words),
         x=linear(one.gammas, margin=0.0),
         y=linear((*one.lows, *one.highs), include=(0.0,)),
@@ -78,16 +78,18 @@ def _figure(evaluation: Evaluation, one: Robustness) -> Figure:
         levels=((0.0, "no difference"),),
     )
     caption = f"Range of the difference for {brief(one.target)}, its interval included."
-    return Figure(chart=chart, caption=caption, numbers=_table(one, lines, decimals))
+    return Figure(chart=chart, caption=caption, numbers=_table(evaluation, one, lines, decimals))
 
 
-def _table(one: Robustness, lines: list[tuple[float, float, float]], decimals: int) -> Table:
+def _table(
+    evaluation: Evaluation, one: Robustness, lines: list[tuple[float, float, float]], decimals: int
+) -> Table:
     rows = tuple(
         (Cell(number(gamma, 2), gamma), *(number_cell(end, decimals, signed=True) for end in ends))
         for gamma, *ends in lines
     )
     return Table(
-        caption=f"Range of the difference of {one.target}, {one.reward}",
+        caption=f"Range of the difference of {one.target}, {label_of(evaluation, one.reward)}",
         columns=("Factor", "Low", "High"),
         rows=rows,
         folded=True,

@@ -46,7 +46,7 @@ def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
             f"of all weight on one {drawn.removesuffix('s')}",
         ),
         Tile("Mean weight", number(found.mean, 3), f"should be 1, {p_value(found.p_value)}"),
-        Tile("Tail index", number(found.pareto_k, 2), _tail(found.pareto_k)),
+        Tile("Tail index", _index(found.pareto_k), _tail(found.pareto_k)),
         *((never,) if found.zero_share > 0 else ()),
     )
 
@@ -54,6 +54,11 @@ def _tiles(found: WeightDiagnostics) -> tuple[Tile, ...]:
 def _draws(found: WeightDiagnostics) -> tuple[str, int]:
     """What was drawn at random, and how many of it."""
     return ("rows", found.n) if found.groups is None else ("groups", found.groups)
+
+
+def _index(index: float) -> str:
+    """The tail index; a dash where weights have too few different values for one."""
+    return number(index, 2) if math.isfinite(index) else "–"
 
 
 def _tail(index: float) -> str:
