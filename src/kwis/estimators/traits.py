@@ -68,76 +68,70 @@ def careful(reason: str) -> Verdict:
     return Verdict(level="with care", reasons=(reason,))
 
 
-def aliases(estimator: Any) -> tuple[str, ...]:
+def aliases(estimator: object) -> tuple[str, ...]:
     return tuple(getattr(estimator, "aliases", ()))
 
 
-def doubly_robust_aliases(estimator: Any) -> tuple[str, ...]:
+def doubly_robust_aliases(estimator: object) -> tuple[str, ...]:
     return tuple(getattr(estimator, "doubly_robust_aliases", ()))
 
 
-def sentence(estimator: Any) -> str:
+def sentence(estimator: object) -> str:
     return str(getattr(estimator, "sentence", ""))
 
 
-def caveats(estimator: Any, circumstances: Circumstances) -> Iterable[Verdict]:
+def caveats(estimator: object, circumstances: Circumstances) -> Iterable[Verdict]:
     return _called(estimator, "caveats", circumstances) or ()
 
 
-def settings(estimator: Any) -> Mapping[str, Any]:
+def settings(estimator: object) -> Mapping[str, Any]:
     if hasattr(estimator, "settings"):
         return dict(estimator.settings)
-    return (
-        {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)}
-        if _is_record(estimator)
-        else {}
-    )
+    if not dataclasses.is_dataclass(estimator) or isinstance(estimator, type):
+        return {}
+    return {field.name: getattr(estimator, field.name) for field in dataclasses.fields(estimator)}
 
 
-def normalised(estimator: Any) -> bool:
+def normalised(estimator: object) -> bool:
     return bool(getattr(estimator, "normalised", False))
 
 
-def mostly_within_rewards(estimator: Any) -> bool:
+def mostly_within_rewards(estimator: object) -> bool:
     return bool(getattr(estimator, "mostly_within_rewards", False))
 
 
-def normalised_over(estimator: Any) -> str | None:
+def normalised_over(estimator: object) -> str | None:
     return getattr(estimator, "normalised_over", None)
 
 
-def mean_of_terms(estimator: Any) -> bool:
+def mean_of_terms(estimator: object) -> bool:
     return bool(getattr(estimator, "mean_of_terms", False))
 
 
-def needs_predictions(estimator: Any) -> bool:
+def needs_predictions(estimator: object) -> bool:
     return bool(getattr(estimator, "needs_predictions", False))
 
 
-def weighting(estimator: Any) -> Any:
+def weighting(estimator: object) -> Any:
     return getattr(estimator, "weighting", estimator)
 
 
-def family(estimator: Any) -> Any:
+def family(estimator: object) -> Any:
     return getattr(estimator, "family", None)
 
 
-def bias_reference(estimator: Any) -> Any:
+def bias_reference(estimator: object) -> Any:
     return _called(estimator, "bias_reference")
 
 
-def shrinks(estimator: Any) -> bool:
+def shrinks(estimator: object) -> bool:
     return bool(getattr(estimator, "shrinks", False))
 
 
-def with_exact(estimator: Any, exact: bool | None) -> Any:
+def with_exact(estimator: object, exact: bool | None) -> Any:
     return _called(estimator, "with_exact", exact) or estimator
 
 
-def _called(estimator: Any, member: str, *arguments: Any) -> Any:
+def _called(estimator: object, member: str, *arguments: Any) -> Any:
     method = getattr(estimator, member, None)
     return None if method is None else method(*arguments)
-
-
-def _is_record(estimator: Any) -> bool:
-    return dataclasses.is_dataclass(estimator) and not isinstance(estimator, type)

@@ -15,7 +15,7 @@ from kwis.errors import UnsupportedError
 from kwis.estimators import traits
 from kwis.estimators.bandwidth_error import with_bandwidth_error
 from kwis.estimators.joint import Contrast
-from kwis.estimators.protocol import CrossValidated, KernelEstimator, Smoother
+from kwis.estimators.protocol import CrossValidated, Estimator, KernelEstimator, Smoother
 from kwis.estimators.resampling import resamples
 from kwis.estimators.together import Job, estimates_together, resamples_together
 from kwis.estimators.wis import WIS
@@ -83,7 +83,7 @@ class Measured(Contrast):
 
 
 def logging_policy(
-    log_sample: Sequence[WeightedSample], rewards: Sequence[str], estimator: Any = _MEAN
+    log_sample: Sequence[WeightedSample], rewards: Sequence[str], estimator: Estimator[Any] = _MEAN
 ) -> list[Measured]:
     """The logging policy itself, one entry per reward: the mean of the logged rewards, or another statistic
     of them, whatever the estimators of the targets.
@@ -107,7 +107,10 @@ def logging_policy(
 
 
 def measure(
-    policy: Policy, estimators: Mapping[str, Any], rewards: Sequence[str], subset: Ints | None = None
+    policy: Policy,
+    estimators: Mapping[str, Estimator[Any]],
+    rewards: Sequence[str],
+    subset: Ints | None = None,
 ) -> list[Measured]:
     """Estimates of one policy, named as the estimators are, in their order and rewards within.
 

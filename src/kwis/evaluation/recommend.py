@@ -43,6 +43,7 @@ from typing import Any
 
 from kwis.checks.findings import PropensityReport
 from kwis.estimators import traits
+from kwis.estimators.protocol import Estimator
 from kwis.estimators.registry import by_name
 from kwis.estimators.traits import ALL_ROWS, NEIGHBOURS
 from kwis.evaluation.mend import Mended, misfit
@@ -81,7 +82,7 @@ class Role:
     place: int = field(default=len(LAST_RESORT), compare=False)
 
     @classmethod
-    def of(cls, estimator: Any) -> Role:
+    def of(cls, estimator: Estimator[Any]) -> Role:
         place = LAST_RESORT.index(estimator.name) if estimator.name in LAST_RESORT else len(LAST_RESORT)
         return cls(traits.normalised_over(estimator), traits.needs_predictions(estimator), place)
 

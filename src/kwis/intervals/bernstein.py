@@ -83,7 +83,7 @@ class EmpiricalBernstein:
         )
 
 
-def _bounded_terms(estimator: Any, sample: Any, low: float, high: float) -> Any:
+def _bounded_terms(estimator: Estimator[Any], sample: Any, low: float, high: float) -> Any:
     """``w r`` of every row, once it is clear that the theorem applies to them."""
     refuse_dependent_terms(estimator, sample, "an empirical Bernstein interval")
     with np.errstate(over="ignore"):

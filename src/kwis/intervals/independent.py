@@ -7,10 +7,11 @@ from typing import Any
 from kwis import _validation as check
 from kwis.errors import UnsupportedError
 from kwis.estimators import traits
+from kwis.estimators.protocol import Estimator
 from kwis.sample import WeightedSample
 
 
-def refuse_dependent_terms(estimator: Any, sample: Any, what: str) -> None:
+def refuse_dependent_terms(estimator: Estimator[Any], sample: Any, what: str) -> None:
     """Refuse anything but VIS on rows that are drawn alike; ``what`` is the bound that needs it."""
     if not traits.mean_of_terms(estimator) or not isinstance(sample, WeightedSample):
         name = getattr(estimator, "name", type(estimator).__name__)

@@ -73,7 +73,7 @@ class LogarithmicSmoothing:
         )
 
 
-def _clean(estimator: Any, sample: Any, low: float, high: float) -> tuple[Floats, Floats]:
+def _clean(estimator: Estimator[Any], sample: Any, low: float, high: float) -> tuple[Floats, Floats]:
     """Weights and rewards, once it is clear that the bound applies to them."""
     refuse_dependent_terms(estimator, sample, "logarithmic smoothing")
     check.rewards_within(sample.reward, low, high)

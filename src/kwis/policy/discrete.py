@@ -6,9 +6,9 @@ How a target is recognised from what the user gave is the business of :mod:`kwis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,10 +20,14 @@ from kwis.data.remedy import SpellingError, identifier, refuse_text_for_numbers
 from kwis.errors import InputError
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
-from kwis.typing import Floats, Ints
+from kwis.typing import ArrayLike, Floats, Ints
 
 if TYPE_CHECKING:
     from kwis.policy.target import Target
+
+
+Values: TypeAlias = str | ArrayLike | Callable[[LoggedBandit], ArrayLike]
+"""Something with a value for every row: the name of a column, an array, or a function of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class ProbabilityColumn:
     one.
     """
 
-    column: Any
+    column: Values
     name: str | None = None
 
 
@@ -40,7 +44,7 @@ class ProbabilityColumn:
 class ChosenColumn:
     """A column with the action the target takes, for certain; or an array, or a function that returns one."""
 
-    column: Any
+    column: Values
     name: str | None = None
 
 
@@ -61,7 +65,7 @@ class DistributionColumns:
     name: str | None = None
 
 
-def probability(policy: Any, *, name: str | None = None) -> ProbabilityColumn:
+def probability(policy: Values, *, name: str | None = None) -> ProbabilityColumn:
     """Say that a column, an array or what a function of the log returns is the target's probability of the
     logged action.
 
@@ -90,7 +94,7 @@ def probability(policy: Any, *, name: str | None = None) -> ProbabilityColumn:
     return ProbabilityColumn(policy, name)
 
 
-def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
+def chosen(policy: Values, *, name: str | None = None) -> ChosenColumn:
     """Say that a column, an array or what a function of the log returns is the action the target takes.
 
     ``kwis.chosen(lambda log: (log["age"] > 40).astype(int))`` takes action 1 above forty, and 0 below.
@@ -120,7 +124,9 @@ def chosen(policy: Any, *, name: str | None = None) -> ChosenColumn:
     return ChosenColumn(policy, name)
 
 
-def distribution(policy: Any, *, name: str | None = None) -> DistributionColumns:
+def distribution(
+    policy: Values | Mapping[Any, str] | Sequence[str], *, name: str | None = None
+) -> DistributionColumns:
     """Say that columns hold the target's probability of each action: a prefix, a mapping from actions, or a
     list; or an array ``(n, K)``, or a function of the log that returns one.
 

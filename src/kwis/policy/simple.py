@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.policy.discrete import TargetPolicy, from_distribution, uniform_distribution
 from kwis.runtime.arrays import kept
+
+if TYPE_CHECKING:
+    from kwis.policy.target import Target
 
 SHOWN = 4
 """So many actions of fixed probabilities are part of the policy's name."""
@@ -30,7 +33,7 @@ class Always:
     action: Label
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Target, ...]:
         return ()
 
 
@@ -39,7 +42,7 @@ class Uniform:
     """Takes every action with the same probability."""
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Target, ...]:
         return ()
 
 
@@ -50,7 +53,7 @@ class Fixed:
     probabilities: Mapping[Any, float]
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Target, ...]:
         return ()
 
 
@@ -58,11 +61,11 @@ class Fixed:
 class EpsilonGreedy:
     """Takes any action with probability ``epsilon``, otherwise the one that a policy likes best."""
 
-    policy: Any
+    policy: Target
     epsilon: float
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Target, ...]:
         return (self.policy,)
 
 
@@ -70,12 +73,12 @@ class EpsilonGreedy:
 class Mix:
     """Follows ``second`` in a ``share`` of the decisions, drawn at random, and ``first`` in the others."""
 
-    first: Any
-    second: Any
+    first: Target
+    second: Target
     share: float
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Target, ...]:
         return (self.first, self.second)
 
 
@@ -131,7 +134,7 @@ def uniform() -> Uniform:
     return Uniform()
 
 
-def epsilon_greedy(policy: Any, epsilon: float) -> EpsilonGreedy:
+def epsilon_greedy(policy: Target, epsilon: float) -> EpsilonGreedy:
     """The policy that explores: any action alike with probability ``epsilon``, otherwise the best of
     ``policy``.
 
@@ -161,7 +164,7 @@ def epsilon_greedy(policy: Any, epsilon: float) -> EpsilonGreedy:
     return EpsilonGreedy(policy, _share(epsilon, "epsilon"))
 
 
-def mix(first: Any, second: Any, share: float) -> Mix:
+def mix(first: Target, second: Target, share: float) -> Mix:
     """The policy of a gradual rollout: ``second`` in a ``share`` of the decisions, ``first`` in the others.
 
     ``kwis.mix("p_old", "p_new", 0.3)`` follows ``p_new`` in 30 % of the decisions. Both may be any target of
