@@ -29,9 +29,10 @@ def results() -> Results:
 def test_every_experiment_of_the_paper_is_there_with_finite_errors(results: Results) -> None:
     assert incomplete(results) == []
     assert results.failures == ()
-    for name, found in results.outcomes.items():
-        broken = [key for key, one in found.items() if not (math.isfinite(one.value + one.std_error))]
-        assert broken == [], name
+    for part in (results, *results.others.values()):
+        for name, found in part.outcomes.items():
+            broken = [key for key, one in found.items() if not math.isfinite(one.value + one.std_error)]
+            assert broken == [], (part.provenance.command, name)
 
 
 def test_every_row_has_its_sample_of_per_feature_bandwidths(results: Results) -> None:
