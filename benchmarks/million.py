@@ -24,10 +24,11 @@ import numpy as np
 
 FEATURES, ACTIONS = 10, ("a", "b", "c")
 CHUNK = 125_000
+ROLES: dict[str, Any] = {"propensity": "propensity", "context": [f"x{j}" for j in range(FEATURES)]}
 
 
-def generate(folder: Path, rows: int, files: int = 8) -> float:
-    """Write the folder and return the truth."""
+def generate(folder: Path, rows: int, files: int = 8, *, right: bool = False) -> float:
+    """Write the folder and return the truth; ``right`` if the propensities are to be right everywhere."""
     from pyarrow import parquet
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,7 +38,7 @@ def generate(folder: Path, rows: int, files: int = 8) -> float:
         writer, left = None, int(size)
         while left > 0:
             rng = np.random.default_rng([2, done])
-            table, value = _chunk(min(CHUNK, left), directions, rng)
+            table, value = _chunk(min(CHUNK, left), directions, rng, right)
             writer = writer or parquet.ParquetWriter(folder / f"part-{number:03d}.parquet", table.schema)
             writer.write_table(table)
             truth, done, left = truth + value, done + table.num_rows, left - table.num_rows
@@ -47,7 +48,7 @@ def generate(folder: Path, rows: int, files: int = 8) -> float:
     return truth / rows
 
 
-def _chunk(n: int, directions: np.ndarray, rng: np.random.Generator):
+def _chunk(n: int, directions: np.ndarray, rng: np.random.Generator, right: bool):
     """A table of n rows and the sum over them of the target's expected reward."""
     import pyarrow as pa
 
@@ -55,7 +56,7 @@ def _chunk(n: int, directions: np.ndarray, rng: np.random.Generator):
     logger, target = (_softmax(0.8 * context @ directions[j]) for j in range(2))
     chance = 1 / (1 + np.exp(-(context @ directions[2] - 1)))
     action = (logger.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1).clip(max=len(ACTIONS) - 1)
-    said, wrong = logger.copy(), context[:, 0] > 1
+    said, wrong = logger.copy(), (context[:, 0] > 1) & (not right)
     said[wrong] = _softmax(0.24 * context[wrong] @ directions[0])
     columns = {
         **{f"x{j}": context[:, j] for j in range(FEATURES)},
@@ -115,7 +116,7 @@ def _evaluated(folder: str, client: Any = None, kill: bool = False) -> Any:
         if victims and what == "reading the log" and 2 * done > total:
             threading.Thread(target=os.kill, args=(victims.pop(), signal.SIGKILL)).start()
 
-    log = kwis.scan_log(folder, propensity="propensity", context=[f"x{j}" for j in range(FEATURES)])
+    log = kwis.scan_log(folder, **ROLES)
     return kwis.evaluate(log, "p_new", client=client, progress=progress)
 
 
