@@ -100,9 +100,9 @@ def state_codes(context: Floats) -> Ints:
     """A number per distinct row; hashing bytes is far quicker than sorting wide rows, and takes far more
     memory.
     """
+    if any(all_different(column) for column in context.T):
+        return np.arange(context.shape[0])
     if context.shape[0] > _HASHED_ROWS:
-        if any(all_different(column) for column in context.T):
-            return np.arange(context.shape[0])
         return codes_of_rows(column + 0.0 for column in context.T)
     plain = np.ascontiguousarray(context + 0.0)  # -0.0 and 0.0 are equal but not the same bytes
     rows = plain.view(f"V{plain.itemsize * plain.shape[1]}").ravel().tolist()
