@@ -118,6 +118,7 @@ CALLS = {
     "fused_pairs.py": ["exp2.py", "fused.py"],
     "fused_sums.py": ["exp2.py", "fused.py", "fused_pairs.py"],
     "fused_ladder.py": ["exp2.py", "fused.py"],
+    "fused_many.py": ["exp2.py", "fused.py"],
     "fused_columns.py": ["exp2.py"],
     "fused_kept.py": ["exp2.py", "fused.py", "fused_features.py", "fused_pairs.py"],
 }

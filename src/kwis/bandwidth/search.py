@@ -16,28 +16,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from kwis.kernel import Plan
-from kwis.kernel.held_out import CrossValidation, Sampled, Score, halving_grid
+from kwis.kernel.held_out import CrossValidation, Score, halving_grid
 from kwis.typing import Bandwidth, Floats
 
-_OCTAVE = math.log(2)
-_SPACING = _OCTAVE / 2  # of the scan, in log h
+OCTAVE = math.log(2)
+SPACING = OCTAVE / 2  # of the scan, in log h
 _ABOVE, _COUNT = 5, 27  # the scan goes from 5 octaves above the typical distance to 8 below
-_FARTHEST = 10.0  # octaves from the typical distance: beyond, the kernel is flat or isolates every row
-_REACH = 2.0**_FARTHEST
+FARTHEST = 10.0  # octaves from the typical distance: beyond, the kernel is flat or isolates every row
+_REACH = 2.0**FARTHEST
 _FINER, _AROUND, _MOST = (
-    _OCTAVE / 24,
+    OCTAVE / 24,
     36,
     8,
 )  # second scan of a kinked curve: spacing, nodes on each side, minima refined
 _CLOSE = 0.02  # a local minimum of the scan this close to the best is refined too
 _STEPS, _PATIENCE = 60, 4  # of a refinement: evaluations at most, and steps that need not halve the bracket
 _LEVEL = 1e-12  # relative difference between scores that counts as none
-_ROUGH = 1e-7  # relative gain in score at which single precision has done its part
+ROUGH = 1e-7  # relative gain in score at which single precision has done its part
 _FLAT = 1e-13  # relative gain in score at which a refinement ends
-_NEAR = 0.01  # a Newton step in log h so short that the minimum is known where its place need not be exact
-_SURE = 5.0  # standard errors by which a node of the grid must be worse than the best one to be left out
+NEAR = 0.01  # a Newton step in log h so short that the minimum is known where its place need not be exact
 # A descent may take this many evaluations. Then it must be on the way to a gain over the best end so far of
 # at least this share: at the pace of the last few evaluations, within so many times as many.
 _UNTRIED, _WORTH, _PACE, _AHEAD = 30, 1e-4, 10, 8
@@ -72,30 +72,14 @@ class Search:
     uncertainty: float = 0.0
 
     def score(self, bandwidth: Bandwidth, how: CrossValidation) -> Score:
-        return self._told(how.score(self.weight, bandwidth))
+        return self.told(how.score(self.weight, bandwidth))
 
     def scan(self, bandwidths: Floats) -> Floats:
         scores = self.plan.locate.scan(self.weight, bandwidths)
-        self._told(Score(float(scores.min()), np.zeros(1)))
+        self.told(Score(float(scores.min()), np.zeros(1)))
         return scores
 
-    def promising(self, grid: Floats) -> Floats:
-        """The part of the grid that a sample of held-out rows does not rule out, and a node beyond on either
-        side.
-
-        The rows are predicted from all others, so the sample's curve is the log's but for noise, which all
-        nodes share.
-        """
-        locate = self.plan.locate
-        if not isinstance(locate, Sampled):
-            return grid
-        parts = locate.sampled_scan(self.weight, grid)
-        excess = parts - parts[:, [int(parts.sum(axis=0).argmin())]]
-        error = excess.std(axis=0, ddof=1) / math.sqrt(len(excess))
-        open_to = np.flatnonzero(excess.mean(axis=0) <= _SURE * error)
-        return grid[max(open_to[0] - 1, 0) : open_to[-1] + 2]
-
-    def _told(self, score: Score) -> Score:
+    def told(self, score: Score) -> Score:
         self.evaluations += 1
         if self.callback is not None:
             self.callback(Progress(self.evaluations, self.start, self.starts, score.value))
@@ -131,9 +115,7 @@ def shared_bandwidth(search: Search, typical: float, kinked: bool, exact: bool =
     finely, around its best part. Unless the place of the minimum is to be ``exact``, it is found to about a
     hundredth in ``log h``, which moves estimates by far less than their standard error.
     """
-    grid, spacing = scan_grid(typical), _SPACING
-    if not (exact or kinked):
-        grid = search.promising(grid)
+    grid, spacing = scan_grid(typical), SPACING
     scores = search.scan(grid)
     dips = local_minima(scores)
     if kinked:
@@ -153,9 +135,24 @@ def shared_bandwidth(search: Search, typical: float, kinked: bool, exact: bool =
         elif dip == 0:
             search.ends.append((float(grid[0]), valley.score))  # as good as infinite
         elif not search.ends or valley.score - curvature * spacing**2 / 4 < search.best()[1]:
-            bottom = _descend(search, search.plan.locate, valley, _ROUGH, _NEAR)
+            bottom = descend(search, search.plan.locate, valley, ROUGH, NEAR)
             search.ends.append((math.exp(bottom.x), bottom.score))
             search.uncertainty = max(search.uncertainty, bottom.uncertainty)
+
+
+def polynomial_minimum(x: Floats, values: Floats) -> tuple[float, float]:
+    """Lowest point of the polynomial through the points, among its stationary points between them and the
+    points themselves.
+    """
+    polynomial = Polynomial.fit(x, values, x.size - 1)
+    roots = polynomial.deriv().roots()
+    inside = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > x.min()) & (roots.real < x.max())]
+    points = [
+        *((float(polynomial(root)), float(root)) for root in inside),
+        *zip(values.tolist(), x.tolist(), strict=True),
+    ]
+    score, lowest = min(points)
+    return lowest, score
 
 
 def _vertex(scores: Floats, dip: int, spacing: float) -> tuple[float, float]:
@@ -186,9 +183,9 @@ class Valley:
 def refine(search: Search, valley: Valley) -> None:
     """Find the bottom of a valley, first roughly, then exactly; it goes to ``search.ends``."""
     if search.plan.locate is not search.plan.finish:
-        rough = _descend(search, search.plan.locate, valley, _ROUGH)
+        rough = descend(search, search.plan.locate, valley, ROUGH)
         valley = replace(valley, guess=rough.x, curvature=rough.curvature, score=math.inf)
-    bottom = _descend(search, search.plan.finish, valley, _FLAT)
+    bottom = descend(search, search.plan.finish, valley, _FLAT)
     search.ends.append((math.exp(bottom.x), bottom.score))
 
 
@@ -204,7 +201,7 @@ class Bottom:
     uncertainty: float = 0.0
 
 
-def _descend(search: Search, how: CrossValidation, valley: Valley, gain: float, near: float = 0.0) -> Bottom:
+def descend(search: Search, how: CrossValidation, valley: Valley, gain: float, near: float = 0.0) -> Bottom:
     """Newton steps on the gradient with a secant curvature; bisection where that is not positive or the
     bracket does not shrink. A step shorter than ``near`` is the last, and its score is that of the parabola.
     """

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kwis import _validation as check
+from kwis.bandwidth.rough import rough_bandwidths
 from kwis.bandwidth.scale import default_starts, feature_scales, typical_distance
-from kwis.bandwidth.search import Callback, Route, Search, descend_from, drop_features, shared_bandwidth
+from kwis.bandwidth.search import (
+    Callback,
+    Route,
+    Search,
+    descend_from,
+    drop_features,
+    shared_bandwidth,
+)
 from kwis.bandwidth.standardised import Standardised
 from kwis.kernel import Plan, cross_validation
 from kwis.kernel.geometry import Geometry
-from kwis.kernel.held_out import Folds
+from kwis.kernel.held_out import Folds, Sampled
 from kwis.kernel.profiles import RBF, Kernel, as_kernel
 from kwis.results import BandwidthChoice
 from kwis.runtime.threads import engine
 from kwis.stats.folds import as_folds
-from kwis.typing import ArrayLike, Bandwidth, Floats, Seed
+from kwis.typing import ArrayLike, Bandwidth, Floats, Ints, Seed
 
 # By which a finite bandwidth must beat an infinite one: less is rounding, of double and of single precision.
 _GAIN, _ROUGH_GAIN = 1e-12, 1e-6
@@ -104,6 +112,30 @@ def select_bandwidth(
         return problem.select(problem.plan(), weights, begin, per_feature, cap, callback, exact)
 
 
+def select_each(
+    context: Floats,
+    weights: Sequence[Floats],
+    *,
+    folds: int,
+    kernel: Kernel,
+    categorical: Iterable[int],
+    group: Ints | None,
+    mass: Floats | None,
+    rng: Seed,
+    exact: bool,
+) -> list[BandwidthChoice]:
+    """:func:`select_bandwidth` of one shared bandwidth for each of several weights, to the same bits.
+
+    Contexts and folds are prepared once for all, and unless ``exact`` kernels are worked out once.
+    """
+    problem = Problem.of(context, categorical, folds, kernel, group, rng, mass)
+    with engine():
+        plan = problem.plan()
+        if exact or not problem.can_be_rough(plan):
+            return [problem.select(plan, weight, None, False, 1, None, exact) for weight in weights]
+        return problem.select_roughly(plan, weights)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Contexts, folds and kernel of a selection, checked."""
@@ -151,9 +183,31 @@ class Problem:
             self._from_starts(search, starts, cap)
         elif per_feature and self.geometry.d > 1:
             self._per_feature(search, cap)
+        elif not exact and self.can_be_rough(plan):
+            rough_bandwidths([search], self.typical)
+            gain = _ROUGH_GAIN
         else:
             shared_bandwidth(search, self.typical, self.kernel.compact, exact)
             gain = _GAIN if exact else _ROUGH_GAIN
+        return self._found(scaled, search, per_feature, gain)
+
+    def can_be_rough(self, plan: Plan) -> bool:
+        """Whether a bandwidth that need not be exact has a quicker road."""
+        return isinstance(plan.locate, Sampled) and not self.kernel.compact
+
+    def select_roughly(self, plan: Plan, weights: Sequence[Floats]) -> list[BandwidthChoice]:
+        """What :meth:`select` finds for each of the weights where one shared bandwidth need not be exact."""
+        scaled = [Standardised.of(weight, self.folds) for weight in weights]
+        searches = [Search(plan, one.weight) for one in scaled]
+        uneven = [search for search, one in zip(searches, scaled, strict=True) if one.score > 0]
+        if uneven:
+            rough_bandwidths(uneven, self.typical)
+        return [
+            self._found(one, search, False, _ROUGH_GAIN) if one.score > 0 else self.choice(one, [], 0, False)
+            for one, search in zip(scaled, searches, strict=True)
+        ]
+
+    def _found(self, scaled: Standardised, search: Search, per_feature: bool, gain: float) -> BandwidthChoice:
         made = self.choice(scaled, search.ends, search.evaluations, per_feature, self._isolated(search), gain)
         return made if np.isinf(made.value).all() else replace(made, uncertainty=search.uncertainty)
 

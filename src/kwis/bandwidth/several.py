@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from kwis import _validation as check
-from kwis.bandwidth.search import Callback, Progress, local_minima, scan_grid
+from kwis.bandwidth.search import Callback, Progress, local_minima, polynomial_minimum, scan_grid
 from kwis.bandwidth.select import Problem
 from kwis.bandwidth.standardised import Standardised
 from kwis.kernel import Plan, uses_compiled_tiles
@@ -167,7 +166,7 @@ class _Dip:
 
     def place(self, x: Floats, scores: Floats) -> None:
         """Move to the minimum of the polynomial through some nodes."""
-        self.x, self.score = _polynomial_minimum(x, scores)
+        self.x, self.score = polynomial_minimum(x, scores)
         inside = x[0] < self.x < x[-1]
         self.found = inside and self.step == 1
         self.step = 1 if inside else _WIDER
@@ -215,7 +214,7 @@ class _Curves:
             return math.inf
         nodes = np.arange(max(index - 2, 0), min(index + 3, self.grid.size))
         nodes = nodes[np.isfinite(scores[nodes])]
-        return _polynomial_minimum(np.log(self.grid[nodes]), scores[nodes])[0]
+        return polynomial_minimum(np.log(self.grid[nodes]), scores[nodes])[0]
 
     def refine(self, dips: list[_Dip]) -> None:
         """Place every dip on nodes so fine that the polynomial through five of them is exact.
@@ -250,18 +249,3 @@ class _Curves:
         for dip in dips:
             if scores[0, dip.vector] < 1.0:
                 dip.x = math.log(self.grid[0])
-
-
-def _polynomial_minimum(x: Floats, values: Floats) -> tuple[float, float]:
-    """Lowest point of the polynomial through the points, among its stationary points between them and the
-    points themselves.
-    """
-    polynomial = Polynomial.fit(x, values, x.size - 1)
-    roots = polynomial.deriv().roots()
-    inside = roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > x.min()) & (roots.real < x.max())]
-    points = [
-        *((float(polynomial(root)), float(root)) for root in inside),
-        *zip(values.tolist(), x.tolist(), strict=True),
-    ]
-    score, lowest = min(points)
-    return lowest, score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -220,28 +220,32 @@ class KernelWIS:
 
     def choose(self, sample: WeightedSample) -> BandwidthChoice:
         """The bandwidth it selects on ``sample``, and how."""
-        group = fold_groups(sample)
+        return self.choose_each([sample])[0]
+
+    def choose_each(self, samples: Sequence[WeightedSample]) -> list[BandwidthChoice]:
+        """The same for samples that differ in nothing but weights and rewards, at less than the price of each
+        by itself.
+        """
+        first, group = samples[0], fold_groups(samples[0])
         shared: dict[str, Any] = {
-            "folds": min(self.folds, sample.n if group is None else np.unique(group).size),
+            "folds": min(self.folds, first.n if group is None else np.unique(group).size),
             "kernel": self.kernel,
-            "categorical": sample.categorical,
+            "categorical": first.categorical,
             "group": group,
-            "mass": sample.mass,
+            "mass": first.mass,
             "rng": self.rng,
         }
         if self.per_feature == "shrunk":
             from kwis.bandwidth.shrunk import select_shrunk
 
-            return select_shrunk(sample.context, sample.weight, **shared)
-        from kwis.bandwidth import select_bandwidth
+            return [select_shrunk(first.context, sample.weight, **shared) for sample in samples]
+        from kwis.bandwidth.select import select_bandwidth, select_each
 
-        return select_bandwidth(
-            sample.context,
-            sample.weight,
-            per_feature=bool(self.per_feature),
-            exact=self._over_all_pairs(sample.n),
-            **shared,
-        )
+        shared["exact"] = self._over_all_pairs(first.n)
+        if self.per_feature:
+            shared["per_feature"] = True
+            return [select_bandwidth(first.context, sample.weight, **shared) for sample in samples]
+        return select_each(first.context, [sample.weight for sample in samples], **shared)
 
 
 def fold_groups(sample: WeightedSample) -> Ints | None:

@@ -29,6 +29,7 @@ from kwis.evaluation.measure import (
     resample,
     samples_of,
     selection_rows,
+    selections,
     std_errors_of,
 )
 from kwis.evaluation.mend import repair_of
@@ -169,9 +170,12 @@ class Run:
         logging = logging_policy(ready.logging_samples(), rewards, self.statistic.estimator)
         measured = []
         subset = selection_rows(ready.log.n, ready.seed)
-        for target, policy in zip(ready.targets, policies, strict=True):
+        estimators = [self.roster.of_target(target) for target in ready.targets]
+        self.steps.within("selecting bandwidths")
+        selected = selections(policies, estimators, subset)
+        for policy, own, chosen in zip(policies, estimators, selected, strict=True):
             self.steps(f"estimating {policy.name}")
-            measured += refitted(measure(policy, self.roster.of_target(target), rewards, subset))
+            measured += refitted(measure(policy, own, rewards, subset, chosen))
         self.steps("resampling")
 
         def tick(done: int, total: int) -> None:

@@ -111,17 +111,18 @@ def measure(
     estimators: Mapping[str, Estimator[Any]],
     rewards: Sequence[str],
     subset: Ints | None = None,
+    selected: Mapping[Any, BandwidthChoice] | None = None,
 ) -> list[Measured]:
     """Estimates of one policy, named as the estimators are, in their order and rewards within.
 
-    Bandwidths are selected once, on the rows of ``subset``.
+    Bandwidths are selected once, on the rows of ``subset``, but for those :func:`selections` made before.
     """
     if not policy.samples[0].weight.any():
         raise UnsupportedError(
             f"`target` must sometimes take an action that was logged, and {policy.name} has probability 0 in "
             f"every row"
         )
-    chosen: dict[Any, BandwidthChoice] = {}
+    chosen = dict(selected or {})
     pairs = [(estimator, sample) for estimator in estimators.values() for sample in policy.samples]
     names = [name for name in estimators for _ in policy.samples]
     jobs = [Job(_held(estimator, sample, subset, chosen), sample) for estimator, sample in pairs]
@@ -153,6 +154,36 @@ def measure(
     ]
 
 
+def selections(
+    policies: Sequence[Policy], estimators: Sequence[Mapping[str, Any]], subset: Ints | None = None
+) -> list[dict[Any, BandwidthChoice]]:
+    """For each policy the bandwidths that its estimators select by the weights, from family to choice; a
+    family selects for all policies at once.
+    """
+    found: list[dict[Any, BandwidthChoice]] = [{} for _ in policies]
+    asking: dict[Any, tuple[Any, list[int]]] = {}
+    for number, own in enumerate(estimators):
+        for weighting in map(traits.weighting, own.values()):
+            if _selects_by_weights(weighting) and traits.family(weighting) is not None:
+                places = asking.setdefault(traits.family(weighting), (weighting, []))[1]
+                places += [] if number in places else [number]
+    for asked, (weighting, places) in asking.items():
+        weights = [policies[number].samples[0].weight for number in places]
+        rows = slice(None) if subset is None else subset
+        first = policies[places[0]].samples[0]
+        part = first if subset is None else first.take(subset)
+        parts = [part.with_weight(weight[rows]) for weight in weights]
+        choices = traits.choices(weighting, parts)
+        for number, choice, own_part in zip(places, choices, parts, strict=True):
+            found[number][asked] = worthwhile(choice, weighting, own_part)
+    return found
+
+
+def _selects_by_weights(estimator: Any) -> bool:
+    selects = isinstance(estimator, KernelEstimator) and bool(estimator.selects_bandwidth)
+    return selects and isinstance(estimator, CrossValidated)
+
+
 def _held(
     estimator: Any, sample: WeightedSample, subset: Ints | None, chosen: dict[Any, BandwidthChoice]
 ) -> Any:
@@ -164,16 +195,15 @@ def _held(
         return replace(estimator, weighting=_held(weighting, estimator.residuals(sample), subset, chosen))
     if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
         return estimator
-    part = sample if subset is None else sample.take(subset)
-    if not isinstance(
-        estimator, CrossValidated
-    ):  # other criteria look at the reward, and choose anew for each
-        return estimator.held(part)
-    asked = traits.family(estimator)
+    if not _selects_by_weights(estimator):  # but by the reward, and anew for each
+        return estimator.held(sample if subset is None else sample.take(subset))
+    rule: Any = estimator
+    asked = traits.family(rule)
     if asked not in chosen:
-        chosen[asked] = worthwhile(estimator.choose(part), estimator, part)
+        part = sample if subset is None else sample.take(subset)
+        chosen[asked] = worthwhile(rule.choose(part), rule, part)
     choice = chosen[asked]
-    held = estimator.at(choice.value)
+    held = rule.at(choice.value)
     chosen[traits.family(held)] = choice
     return held
 

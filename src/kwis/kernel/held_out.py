@@ -119,11 +119,18 @@ class Reducible(Protocol):
 
 @runtime_checkable
 class Sampled(Protocol):
-    """A plan that can score some of the rows only."""
+    """A plan that can score some of the rows only, and many weight vectors at once; scores of a vector do not
+    depend on the others.
+    """
 
-    def sampled_scan(self, weight: Floats, bandwidths: Floats) -> Floats:
-        """``(parts, bandwidths)`` sums over the parts of a random sample of rows, of which the score is the
-        sum over all rows.
+    def sampled_scan(self, weights: Floats, bandwidths: Floats) -> Floats:
+        """``(parts, bandwidths, vectors)`` sums over the parts of a random sample of rows, of which the score
+        is the sum over all rows, for the columns of ``weights``.
+        """
+
+    def scan_many(self, weights: Floats, bandwidths: Floats, wanted: Floats) -> Floats:
+        """``(bandwidths, vectors)`` scores where they are ``wanted``, nan where they were not needed, on a
+        :func:`halving_grid` or a :func:`rough_grid`.
         """
 
 
@@ -142,3 +149,10 @@ def halving_grid(largest: float, count: int) -> Floats:
     gives it at the next.
     """
     return largest * 2.0 ** (-np.arange(count) / 2)
+
+
+def rough_grid(largest: float, count: int) -> Floats:
+    """The same from ``largest`` down but for the first three, which halve: where kernels are that flat,
+    scores hardly bend.
+    """
+    return largest * 2.0 ** (-np.append([0.0, 1.0, 2.0], 2 + np.arange(1, count - 2) / 2))

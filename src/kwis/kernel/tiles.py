@@ -171,36 +171,75 @@ class FusedCV:
         """Scores on a halving grid from one pass: one exponential serves ``RUNGS`` bandwidths, the rest are
         squares.
         """
-        return self._scan(weight, bandwidths, np.arange(weight.size), _ROWS).sum(axis=0)
-
-    def sampled_scan(self, weight: Floats, bandwidths: Floats) -> Floats:
-        """``(parts, bandwidths)`` of the score over the parts of a random sample of rows."""
-        n = weight.size
-        # Dealt out like cards, rows of one fold stay neighbours within a part, and every part is a sample.
-        dealt = drawn_rows(n, min(n, _SAMPLED)) if n > _SAMPLED else np.arange(n)
-        parts = [np.sort(dealt[first::_PARTS]) for first in range(_PARTS)]
-        return self._scan(weight, bandwidths, np.concatenate(parts), -(-dealt.size // _PARTS))
-
-    def _scan(self, weight: Floats, bandwidths: Floats, rows: Ints, together: int) -> Floats:
-        """``(blocks, bandwidths)`` of the score over blocks of so many of the rows, which are in the order of
-        the layout.
-        """
         layout, (x, codes, *columns) = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
         vectors = self._vectors(weight)
-        x, codes, skips = x[rows], codes[rows], layout.skips[rows]
-        share, own = self.folds.share[layout.order[rows]], weight[layout.order[rows]]
+        share, own = self.folds.share[layout.order], weight[layout.order]
         ladders = -(-bandwidths.size // fused.RUNGS)
         stretches = (2.0 ** (fused.RUNGS * np.arange(ladders))).astype(self.tiles.dtype)
-        blocks = row_blocks(rows.size, together)
+        blocks = row_blocks(own.size, _ROWS)
         scores = np.zeros((len(blocks), ladders, fused.RUNGS))
 
         def block(job: tuple[int, slice]) -> None:
             index, part = job
             bounds = np.array([part.start, part.stop])
-            fused.ladder(bounds, x, codes, *columns, *vectors, own, share, skips, stretches, scores[index])
+            fused.ladder(
+                bounds, x, codes, *columns, *vectors, own, share, layout.skips, stretches, scores[index]
+            )
 
         each_block(block, enumerate(blocks))
-        return scores.reshape(len(blocks), -1)[:, : bandwidths.size]
+        return scores.reshape(len(blocks), -1)[:, : bandwidths.size].sum(axis=0)
+
+    def scan_many(self, weights: Floats, bandwidths: Floats, wanted: Floats) -> Floats:
+        """``(bandwidths, vectors)`` scores of the columns of ``weights`` where they are ``wanted``, and at
+        some bandwidths beside these; nan elsewhere. The bandwidths are a :func:`rough_grid`, or any
+        :func:`halving_grid`.
+        """
+        if not wanted.any():
+            return np.full(wanted.shape, np.nan)
+        rows = np.arange(len(weights))
+        return self._many(weights, bandwidths, wanted, rows, _ROWS).sum(axis=0)
+
+    def sampled_scan(self, weights: Floats, bandwidths: Floats) -> Floats:
+        """``(parts, bandwidths, vectors)`` of the scores over the parts of a random sample of rows."""
+        n = len(weights)
+        # Dealt out like cards, rows of one fold stay neighbours within a part, and every part is a sample.
+        dealt = drawn_rows(n, min(n, _SAMPLED)) if n > _SAMPLED else np.arange(n)
+        parts = [np.sort(dealt[first::_PARTS]) for first in range(_PARTS)]
+        everywhere = np.ones((bandwidths.size, weights.shape[1]), dtype=bool)
+        return self._many(weights, bandwidths, everywhere, np.concatenate(parts), -(-dealt.size // _PARTS))
+
+    def _many(self, weights: Floats, bandwidths: Floats, wanted: Floats, rows: Ints, together: int) -> Floats:
+        """``(blocks, bandwidths, vectors)`` of the scores over blocks of so many of the rows, which are in
+        the order of the layout.
+        """
+        from kwis.kernel import fused_many
+
+        layout, (x, codes, *columns) = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
+        x, codes, skips = x[rows], codes[rows], layout.skips[rows]
+        share, own = self.folds.share[layout.order[rows]], weights[layout.order[rows]]
+        mass = layout.tiled(self.folds.mass, self.tiles.dtype)
+        loads = [layout.tiled(self.folds.mass * weight, self.tiles.dtype) for weight in weights.T]
+        by_tile = np.stack(loads, axis=1)
+        steps = -(-bandwidths.size // fused.RUNGS)
+        # Squaring the kernel divides the bandwidth by the root of 2.
+        narrower = (bandwidths[0] / bandwidths[:: fused.RUNGS]) ** 2
+        stretches = (2.0 ** np.rint(np.log2(narrower))).astype(self.tiles.dtype)
+        wide = bandwidths.size > 1 and bandwidths[0] > 1.5 * bandwidths[1]
+        padded = np.zeros((steps * fused.RUNGS, weights.shape[1]), dtype=bool)
+        padded[: bandwidths.size] = wanted
+        asked = padded.reshape(-1, fused_many.STEP, weights.shape[1]).any(axis=1)
+        blocks = row_blocks(rows.size, together)
+        scores = np.zeros((len(blocks), steps, fused.RUNGS, weights.shape[1]))
+
+        def block(job: tuple[int, slice]) -> None:
+            index, part = job
+            bounds, answers = np.array([part.start, part.stop]), (stretches, wide, asked, scores[index])
+            fused_many.ladder_many(bounds, x, codes, *columns, mass, by_tile, own, share, skips, *answers)
+
+        each_block(block, enumerate(blocks))
+        found = scores.reshape(len(blocks), *padded.shape)
+        found[:, ~np.repeat(asked, fused_many.STEP, axis=0)] = np.nan
+        return found[:, : bandwidths.size]
 
 
 def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:

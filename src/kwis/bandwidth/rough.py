@@ -1,0 +1,134 @@
+"""Shared bandwidths that need not be exact, for many weight vectors at once.
+
+A sample of held-out rows rules out most of the range. A scan in single precision, which works out kernels
+once for all vectors, scores the rest, and a second one the nodes between those around each minimum. What is
+found for a vector does not depend on the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kwis.bandwidth.search import (
+    FARTHEST,
+    NEAR,
+    OCTAVE,
+    ROUGH,
+    SPACING,
+    Search,
+    Valley,
+    descend,
+    local_minima,
+    polynomial_minimum,
+)
+from kwis.kernel.held_out import Score, rough_grid
+from kwis.typing import Floats
+
+_AGREED = 0.1  # in log h: a minimum that polynomials through different nodes place so well is found
+_CAREFUL = 2.0  # times as far as they differ it may be off
+_SAME_SCORE = 1e-5  # relative difference of the scores of such polynomials
+_SURE = 5.0  # standard errors by which a node of the grid must be worse than the best one to be left out
+# A rough scan goes from 3 octaves above to 8 below; from its third node on it is as fine as the other.
+_ROUGH_ABOVE, _ROUGH_COUNT, _EVEN = 3, 21, 2
+
+
+def rough_bandwidths(searches: Sequence[Search], typical: float) -> None:
+    """Minima of the held-out error of many weight vectors; they go to the ``ends`` of each search.
+
+    Where polynomials through some nodes agree on the minimum, it is taken for found; elsewhere it is looked
+    for step by step.
+    """
+    locate: Any = searches[0].plan.locate
+    grid = rough_grid(typical * 2.0**_ROUGH_ABOVE, _ROUGH_COUNT)
+    weights = np.stack([search.weight for search in searches], axis=1)
+    scores = locate.scan_many(weights, grid, _promising(locate.sampled_scan(weights, grid)))
+    finer = grid[_EVEN:] * math.exp(-SPACING / 2)
+    between = np.zeros((finer.size, len(searches)), dtype=bool)
+    for number, curve in enumerate(scores.T):
+        for dip in _dips(curve):
+            if dip > _EVEN:
+                between[max(dip - 2 - _EVEN, 0) : dip + 2 - _EVEN, number] = True
+    nodes = np.append(grid, finer)
+    order = np.argsort(-nodes)
+    found = np.concatenate([scores, locate.scan_many(weights, finer, between)])[order]
+    for search, coarse, curve in zip(searches, scores.T, found.T, strict=True):
+        dips = [int(np.searchsorted(-nodes[order], -grid[dip])) for dip in _dips(coarse)]
+        known = np.isfinite(curve)
+        places = np.cumsum(known) - 1
+        _read_off(search, np.log(nodes[order][known]), curve[known], [int(places[dip]) for dip in dips])
+
+
+def _dips(curve: Floats) -> list[int]:
+    """The promising minima of a curve that is known on a part of the grid only, ``nan`` elsewhere."""
+    known = np.flatnonzero(np.isfinite(curve))
+    return [int(known[0]) + dip for dip in local_minima(curve[known[0] : known[-1] + 1])]
+
+
+def _promising(parts: Floats) -> Floats:
+    """``(bandwidths, vectors)`` which nodes a sample of held-out rows does not rule out, and a node beyond on
+    either side.
+
+    The rows are predicted from all others, so the sample's curve is the log's but for noise, which all nodes
+    share.
+    """
+    found = np.zeros(parts.shape[1:], dtype=bool)
+    for vector in range(parts.shape[2]):
+        own = parts[:, :, vector]
+        excess = own - own[:, [int(own.sum(axis=0).argmin())]]
+        error = excess.std(axis=0, ddof=1) / math.sqrt(len(excess))
+        open_to = np.flatnonzero(excess.mean(axis=0) <= _SURE * error)
+        found[max(open_to[0] - 1, 0) : open_to[-1] + 2, vector] = True
+    return found
+
+
+def _read_off(search: Search, x: Floats, scores: Floats, dips: Sequence[int]) -> None:
+    """The promising minima of a curve with these nodes in ``x``, from polynomials where these are precise."""
+    search.told(Score(float(scores.min()), np.zeros(1)))
+    for coarse in dips:
+        if coarse == 0:
+            search.ends.append((math.exp(x[0]), float(scores[0])))  # as good as infinite
+            continue
+        dip = coarse - 1 + int(np.argmin(scores[coarse - 1 : coarse + 2]))
+        around = slice(max(dip - 2, 0), dip + 3)
+        (place, score), uncertainty = _lowest(x[around], scores[around])
+        if search.ends and score >= search.best()[1]:
+            continue
+        if uncertainty >= _AGREED:
+            low = float(x[dip + 1]) if dip + 1 < x.size else float(x[-1]) - OCTAVE * FARTHEST
+            valley = Valley(
+                low, float(x[max(dip - 1, 0)]), float(x[dip]), float(scores[dip]), float(x[dip]), 0.0
+            )
+            bottom = descend(search, search.plan.locate, valley, ROUGH, NEAR)
+            place, score, uncertainty = bottom.x, bottom.score, bottom.uncertainty
+        search.ends.append((math.exp(place), score))
+        search.uncertainty = max(search.uncertainty, math.hypot(uncertainty, _hidden(x, scores, dip)))
+
+
+def _hidden(x: Floats, scores: Floats, dip: int) -> float:
+    """How far the rounding of scores may move a minimum."""
+    if not 0 < dip < x.size - 1:
+        return 0.0
+    curvature = 2 * float(np.polyfit(x[dip - 1 : dip + 2] - x[dip], scores[dip - 1 : dip + 2], 2)[0])
+    reach = float(x[dip - 1] - x[dip + 1]) / 2
+    return (
+        min(_CAREFUL * math.sqrt(2 * ROUGH * float(scores[dip]) / curvature), reach)
+        if curvature > 0
+        else reach
+    )
+
+
+def _lowest(x: Floats, scores: Floats) -> tuple[tuple[float, float], float]:
+    """Place and score of the minimum of the polynomial through five nodes, and by how much it may be off,
+    as the places by four of them say; infinite where the scores differ as well, or there are not as many.
+    """
+    if x.size < 5:
+        return (math.nan, float(scores.min())), math.inf
+    whole = polynomial_minimum(x, scores)
+    parts = [polynomial_minimum(x[some], scores[some]) for some in (slice(4), slice(1, 5))]
+    if max(abs(score - whole[1]) for _, score in parts) > _SAME_SCORE * whole[1]:
+        return whole, math.inf
+    return whole, _CAREFUL * max(abs(place - whole[0]) for place, _ in parts)
