@@ -83,7 +83,7 @@ def select_bandwidth(
     max_evaluations
         Cap for each start of a search by L-BFGS-B.
     exact
-        False: a shared bandwidth to about a hundredth in ``log h``, in single precision and several times
+        False: a shared bandwidth to a few hundredths in ``log h``, in single precision and several times
         faster.
 
     Returns

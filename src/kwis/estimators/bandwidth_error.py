@@ -1,6 +1,6 @@
 """What a bandwidth that is near its best place, and not exactly there, adds to the error of an estimate.
 
-Above some size a bandwidth is found to about a hundredth in ``log h``. How fast the estimate moves along the
+Above some size a bandwidth is found to a few hundredths in ``log h``. How fast the estimate moves along the
 bandwidth is seen on a random part of the rows, at a bandwidth on either side.
 """
 

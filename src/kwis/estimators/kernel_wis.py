@@ -54,8 +54,8 @@ class KernelWIS:
         where there are fewer rows or groups, and their seed, which neighbours are drawn with as well.
     exact
         Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an
-        error bar, as :mod:`kwis.estimators.sampled` describes, at a bandwidth that is right to about a
-        hundredth. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
+        error bar, as :mod:`kwis.estimators.sampled` describes, at a bandwidth that is right to a few
+        hundredths. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
 
     See Also
     --------
