@@ -1,7 +1,7 @@
-"""Kernel products at several bandwidths from one pass over the pairs of rows, where the bandwidths halve from
-one to the next.
+"""Kernel products at several bandwidths from one pass over the pairs of rows, where each is the one before
+divided by the root of 2, once or several times.
 
-Halving the bandwidth of the RBF kernel raises it to its fourth power, so the exponential, and the distance it
+Dividing the bandwidth of the RBF kernel by the root of 2 squares it, so the exponential, and the distance it
 is taken of, serve a whole ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits
 to the squares.
 """
@@ -20,7 +20,7 @@ from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
 _ROWS = 128  # per block
-_DEEPEST = 8  # halvings of one ladder
+_DEEPEST = 16  # squarings of one ladder
 
 
 def kernel_products_along(
@@ -41,15 +41,15 @@ def kernel_products_along(
 
 
 def ladders(bandwidths: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Bandwidths that halve from one to the next: their places, widest first, and how often to square the
-    kernel before each.
+    """Bandwidths that follow from one another by squaring the kernel: their places, widest first, and how
+    often to square it before each.
     """
     left = np.argsort(-bandwidths, kind="stable")
     while left.size:
-        halvings = np.log2(bandwidths[left[0]] / bandwidths[left])
-        whole = np.rint(halvings)
-        on = (np.abs(halvings - whole) < 1e-12) & (whole <= _DEEPEST)
-        yield left[on], 2 * np.diff(whole[on], prepend=0.0).astype(np.int64)
+        squarings = 2 * np.log2(bandwidths[left[0]] / bandwidths[left])
+        whole = np.rint(squarings)
+        on = (np.abs(squarings - whole) < 1e-12) & (whole <= _DEEPEST)
+        yield left[on], np.diff(whole[on], prepend=0.0).astype(np.int64)
         left = left[~on]
 
 
