@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from kwis.kernel import Plan
+from kwis.kernel import KernelPlan
 from kwis.kernel.held_out import CrossValidation, Score, halving_grid
 from kwis.typing import Bandwidth, Floats
 
@@ -62,7 +62,7 @@ class Search:
     may be from its minimum in ``log h``, where its place need not be exact.
     """
 
-    plan: Plan
+    plan: KernelPlan
     weight: Floats
     callback: Callback | None = None
     evaluations: int = 0

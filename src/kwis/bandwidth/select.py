@@ -21,7 +21,7 @@ from kwis.bandwidth.search import (
     shared_bandwidth,
 )
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernel import Plan, cross_validation
+from kwis.kernel import KernelPlan, cross_validation
 from kwis.kernel.geometry import Geometry
 from kwis.kernel.held_out import Folds, Sampled
 from kwis.kernel.profiles import RBF, Kernel, as_kernel
@@ -162,12 +162,12 @@ class Problem:
         counted = None if mass is None else check.masses(mass, geometry.n)
         return cls(geometry, Folds.of(labels, counted), as_kernel(kernel), typical_distance(geometry))
 
-    def plan(self) -> Plan:
+    def plan(self) -> KernelPlan:
         return cross_validation(self.geometry, self.folds, self.kernel)
 
     def select(
         self,
-        plan: Plan,
+        plan: KernelPlan,
         weight: Floats,
         starts: Floats | None,
         per_feature: bool,
@@ -191,11 +191,11 @@ class Problem:
             gain = _GAIN if exact else _ROUGH_GAIN
         return self._found(scaled, search, per_feature, gain)
 
-    def can_be_rough(self, plan: Plan) -> bool:
+    def can_be_rough(self, plan: KernelPlan) -> bool:
         """Whether a bandwidth that need not be exact has a quicker road."""
         return isinstance(plan.locate, Sampled) and not self.kernel.compact
 
-    def select_roughly(self, plan: Plan, weights: Sequence[Floats]) -> list[BandwidthChoice]:
+    def select_roughly(self, plan: KernelPlan, weights: Sequence[Floats]) -> list[BandwidthChoice]:
         """What :meth:`select` finds for each of the weights where one shared bandwidth need not be exact."""
         scaled = [Standardised.of(weight, self.folds) for weight in weights]
         searches = [Search(plan, one.weight) for one in scaled]

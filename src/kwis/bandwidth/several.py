@@ -19,7 +19,7 @@ from kwis import _validation as check
 from kwis.bandwidth.search import Callback, Progress, local_minima, polynomial_minimum, scan_grid
 from kwis.bandwidth.select import Problem
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernel import Plan, uses_compiled_tiles
+from kwis.kernel import KernelPlan, uses_compiled_tiles
 from kwis.kernel.lattice import LatticeCV
 from kwis.kernel.many import ManyCV
 from kwis.kernel.one_hot import OneHotCV
@@ -118,7 +118,9 @@ def select_bandwidths(
     return tuple(choices)
 
 
-def _together(problem: Problem, plan: Plan, columns: Floats, told: Callback) -> list[BandwidthChoice | None]:
+def _together(
+    problem: Problem, plan: KernelPlan, columns: Floats, told: Callback
+) -> list[BandwidthChoice | None]:
     """Choices of all columns, None for those whose minimum lies where the polynomials do not reach."""
     scaled = [Standardised.of(column, problem.folds) for column in columns.T.copy()]
     weights = np.stack([column.weight for column in scaled], axis=1)
@@ -142,7 +144,7 @@ scores.
 """
 
 
-def _scores(problem: Problem, plan: Plan) -> Scores:
+def _scores(problem: Problem, plan: KernelPlan) -> Scores:
     if isinstance(plan.finish, OneHotCV):
         indicators = plan.finish
         return lambda weights, bandwidths, wanted, _: indicators.scan_many(weights, bandwidths, wanted)

@@ -22,7 +22,7 @@ from kwis import _validation as check
 from kwis.bandwidth.scale import typical_distance
 from kwis.bandwidth.select import Problem
 from kwis.bandwidth.standardised import Standardised
-from kwis.kernel import Plan, kernel_means
+from kwis.kernel import KernelPlan, kernel_means
 from kwis.kernel.geometry import Geometry
 from kwis.kernel.held_out import Folds
 from kwis.kernel.profiles import RBF, Kernel, as_kernel
@@ -180,7 +180,7 @@ class _Shapes:
             found.append(shape)
         return h, found
 
-    def _fit(self, plan: Plan, weight: Floats, h: float, penalty: float, start: Floats) -> Floats:
+    def _fit(self, plan: KernelPlan, weight: Floats, h: float, penalty: float, start: Floats) -> Floats:
         from scipy.optimize import minimize
 
         def objective(x: Floats) -> tuple[float, Floats]:
@@ -210,7 +210,12 @@ def _squared_errors(fit: _Rows, judge: _Rows, bandwidth: Floats) -> Floats:
 
 
 def _finished(
-    problem: Problem, plan: Plan, weight: Floats, shared: BandwidthChoice, shape: Floats, evaluations: int
+    problem: Problem,
+    plan: KernelPlan,
+    weight: Floats,
+    shared: BandwidthChoice,
+    shape: Floats,
+    evaluations: int,
 ) -> BandwidthChoice:
     """The best bandwidth along the shape on all rows, or the shared one for every feature where that is no
     worse.
@@ -235,7 +240,7 @@ def _finished(
     )
 
 
-def _along(plan: Plan, weight: Floats, start: float, shape: Floats) -> tuple[float, float, int]:
+def _along(plan: KernelPlan, weight: Floats, start: float, shape: Floats) -> tuple[float, float, int]:
     """Factor of the shape with the smallest held-out error, near the shared bandwidth; the error, and the
     evaluations spent.
     """

@@ -15,7 +15,7 @@ _MOST_FEATURES = 600
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Feature:
+class NamedNumbers:
     """A number by its name, or a level of a category as 0 and 1; and the raw column it is of."""
 
     name: str
@@ -23,7 +23,7 @@ class Feature:
     source: str
 
 
-def features_of(log: LoggedBandit) -> Iterator[Feature]:
+def features_of(log: LoggedBandit) -> Iterator[NamedNumbers]:
     """Numbers as encoded, up to 20 levels of each category as indicators; one at a time, so that wide logs
     fit in memory.
     """
@@ -32,7 +32,7 @@ def features_of(log: LoggedBandit) -> Iterator[Feature]:
         values = log.context[:, j]
         if feature.kind != "category":
             if feature.source:
-                yield Feature(feature.name, values, feature.source)
+                yield NamedNumbers(feature.name, values, feature.source)
             continue
         codes = values.astype(np.int64)
         counts = np.bincount(codes, minlength=len(feature.levels))
@@ -40,7 +40,7 @@ def features_of(log: LoggedBandit) -> Iterator[Feature]:
         if len(feature.levels) == 2:
             frequent = frequent[-1:]
         for code in frequent:
-            yield Feature(
+            yield NamedNumbers(
                 f"{feature.name} = {_shown(feature.levels[code])}",
                 (codes == code).astype(np.float64),
                 feature.source,

@@ -119,7 +119,7 @@ class ShrunkenIS(RuleEstimator):
         if not isinstance(self.parameter, str):
             return Applied(self._shrunken(weight, np.array([self.parameter])))
         parameters = self._parameters(weight, counts)
-        found = Candidates(sample, counts, self.normalised)
+        found = ParameterTrials(sample, counts, self.normalised)
         for parameter in parameters:
             found.add(self._shrunken(weight, parameter))
         best = tuning.choose(self.parameter, *found.summary)
@@ -141,7 +141,7 @@ class ShrunkenIS(RuleEstimator):
         return [nothing, *(np.where(largest > 1, parameter, np.nan) for parameter in found)]
 
 
-class Candidates:
+class ParameterTrials:
     """Estimates and their errors as the shrinkage grows, on B resamples; infinite where no weight is left."""
 
     def __init__(self, sample: WeightedSample, counts: Floats, normalised: bool) -> None:

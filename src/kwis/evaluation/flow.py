@@ -55,7 +55,7 @@ from kwis.typing import Regressor
 
 
 @dataclass(slots=True)
-class Steps:
+class Stages:
     """Tells a callback what is being done."""
 
     callback: Progress | None
@@ -81,7 +81,7 @@ class Run:
     reward_model: Regressor | None
     intervals: Intervals
     splits: tuple[Split, ...]
-    steps: Steps
+    steps: Stages
     statistic: Statistic
 
     def evaluation(self) -> Evaluation:

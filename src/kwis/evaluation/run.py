@@ -151,7 +151,7 @@ def evaluate(
         raise InputError(log.placed(str(trouble))) from None
     # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
     from kwis.evaluation.account import few_rows, with_call
-    from kwis.evaluation.flow import Run, Steps
+    from kwis.evaluation.flow import Run, Stages
     from kwis.evaluation.intervals import Intervals
     from kwis.evaluation.prepare import prepare
     from kwis.evaluation.roster import Roster
@@ -176,7 +176,7 @@ def evaluate(
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
     how = Presentation.of(ready.log.reward_names, unit, per, reward_label, lower_is_better)
     intervals = Intervals(method=method, level=level, seed=ready.seed, presentation=how)
-    steps = Steps(progress, 2 * len(ready.targets) + 6)
+    steps = Stages(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
         ready = ready.repaired(repair).pooled().over_features(action_features)

@@ -35,17 +35,17 @@ _WIDE_ROWS = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class KernelPlan:
     """How held-out errors are computed: ``locate`` may be less precise, ``finish`` is exact."""
 
     locate: CrossValidation
     finish: CrossValidation
 
 
-def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> Plan:
+def cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> KernelPlan:
     """The plan that suits these contexts, folds and kernel."""
     finish = exact_cross_validation(geometry, folds, kernel)
-    return Plan(finish.rough() if isinstance(finish, Reducible) else finish, finish)
+    return KernelPlan(finish.rough() if isinstance(finish, Reducible) else finish, finish)
 
 
 def exact_cross_validation(geometry: Geometry, folds: Folds, kernel: Kernel) -> CrossValidation:

@@ -18,7 +18,7 @@ _LEAST_MASS = 1e-30  # of the largest: single precision holds it, and no row is 
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BlockJob:
     """Rows to predict, the rows to predict them from, and which of these pairs share a fold (None: none
     does).
     """
@@ -75,13 +75,13 @@ class Folds:
         parts = [np.arange(self.labels.size)] if self.small else self.members
         return [part[rows] for part in parts for rows in row_blocks(len(part), rows_per_block)]
 
-    def job(self, held_out: Ints) -> Job:
+    def job(self, held_out: Ints) -> BlockJob:
         """What predicts a block. Made when the block's turn comes: all of them together would take memory for
         all pairs of rows.
         """
         if self.small:
-            return Job(held_out, np.arange(self.labels.size), self.labels[held_out, None] == self.labels)
-        return Job(held_out, self.others(int(self.labels[held_out[0]])))
+            return BlockJob(held_out, np.arange(self.labels.size), self.labels[held_out, None] == self.labels)
+        return BlockJob(held_out, self.others(int(self.labels[held_out[0]])))
 
     def score_of_mean(self, weight: Floats) -> float:
         """Score at an infinite bandwidth: each fold is predicted by the mean of the others. ``weight`` is

@@ -10,7 +10,7 @@ import numpy as np
 
 from kwis.kernel.blocked import shifted_kernel
 from kwis.kernel.geometry import Geometry, Scaled, mismatches, squared_distances
-from kwis.kernel.held_out import Folds, Job
+from kwis.kernel.held_out import BlockJob, Folds
 from kwis.kernel.profiles import RBF, Kernel
 from kwis.runtime.threads import each_block
 from kwis.typing import Floats, Ints
@@ -62,7 +62,7 @@ class ManyCV:
 
     def _sums(
         self,
-        job: Job,
+        job: BlockJob,
         points: Scaled,
         known: Floats,
         shrink: Floats,
@@ -97,7 +97,7 @@ class ManyCV:
         else:
             np.exp(np.multiply(q, q.dtype.type(-0.5 * shrink), out=out), out=out)
 
-    def _shifted(self, job: Job, q: Floats, mismatch: Floats | None, shrink: float) -> Floats:
+    def _shifted(self, job: BlockJob, q: Floats, mismatch: Floats | None, shrink: float) -> Floats:
         codes = 0.0 if mismatch is None else mismatch
         log_k = job.without_own(self.kernel.log_profile(q * shrink) - codes * shrink, -np.inf)
         return shifted_kernel(log_k, job.without_own(q + 2 * codes, np.inf))[0]

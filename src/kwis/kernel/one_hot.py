@@ -27,7 +27,7 @@ _SMALLEST_SHARE = 1e-140  # of a column's span, as for the distances themselves
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class IndicatorGroup:
     """A categorical feature behind indicator columns.
 
     Attributes
@@ -50,7 +50,7 @@ class OneHot:
     """Contexts whose numeric columns are indicators of features."""
 
     geometry: Geometry
-    features: tuple[Feature, ...]
+    features: tuple[IndicatorGroup, ...]
     lattice: Lattice
 
     @classmethod
@@ -83,7 +83,7 @@ class OneHot:
         return self.geometry.usable(bandwidth, _SMALLEST_SHARE) ** -2.0
 
 
-def _features(numeric: Floats) -> tuple[Feature, ...] | None:
+def _features(numeric: Floats) -> tuple[IndicatorGroup, ...] | None:
     """Features of consecutive columns, constant ones left out; None if there are none, or some column has
     more than two values.
     """
@@ -113,10 +113,10 @@ def _length(on: NDArray[np.bool_]) -> int:
     return 1
 
 
-def _feature(on: NDArray[np.bool_], columns: Ints, squares: Floats) -> Feature:
+def _feature(on: NDArray[np.bool_], columns: Ints, squares: Floats) -> IndicatorGroup:
     if columns.size == 1:  # its two levels share what is between them
-        return Feature(on[:, 0].astype(np.int64), columns, np.full((2, 1), 0.5) * squares)
-    return Feature(np.argmax(on, axis=1), columns, np.diag(squares))
+        return IndicatorGroup(on[:, 0].astype(np.int64), columns, np.full((2, 1), 0.5) * squares)
+    return IndicatorGroup(np.argmax(on, axis=1), columns, np.diag(squares))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwis.report.charts import figure
 from kwis.report.markup import Markup, Node, element, joined
-from kwis.report.view import Badge, Block, Card, Cell, Figure, Page, Section, Table, Tile
+from kwis.report.view import Badge, Block, Card, Cell, Figure, Page, PageTable, Section, Tile
 
 _WIDE, _SLIM = 720.0, 328.0  # a column of text, and what a telephone of 360 pixels leaves between its margins
 
@@ -111,7 +111,7 @@ def _figure(shown: Figure, keys: Iterator[str]) -> Markup:
     )
 
 
-def _table(table: Table) -> Markup:
+def _table(table: PageTable) -> Markup:
     numeric = [any(row[j].order is not None for row in table.rows) for j in range(len(table.columns))]
     head = element("tr", *(_heading(name, number=numeric[j]) for j, name in enumerate(table.columns)))
     lines = []

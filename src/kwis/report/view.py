@@ -20,7 +20,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     """A table that can be sorted by any column; ``strong`` numbers the lines to read first."""
 
     caption: str
@@ -36,7 +36,7 @@ class Figure:
 
     chart: Chart
     caption: str = ""
-    numbers: Table | None = None
+    numbers: PageTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Block:
     points: tuple[str, ...] = ()
     tiles: tuple[Tile, ...] = ()
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PageTable, ...] = ()
     code: str = ""
     closing: tuple[str, ...] = ()
     folded: bool = False

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from kwis.errors import InputError
 from kwis.models.propensity.inverse import Inverses, factors, inverse_means
 from kwis.models.propensity.penalised import Coefficients
-from kwis.models.propensity.repair import fit_repair_logged
+from kwis.models.propensity.repair_logged import fit_repair_logged
 from tests.models.propensity.test_repair import drawn, logger, softmax
 from tests.reference import repair_twin as twin
 

@@ -16,7 +16,7 @@ from kwis.errors import InputError
 from kwis.estimators import tuning
 from kwis.estimators.ratio import Applied, RuleEstimator
 from kwis.estimators.shrinkage import SHRINKAGES
-from kwis.estimators.shrunken import Candidates
+from kwis.estimators.shrunken import ParameterTrials
 from kwis.sample import WeightedSample
 from kwis.typing import Floats, Ints
 
@@ -42,7 +42,7 @@ class _TunedWeighting(RuleEstimator):
 
     def best(self, sample: WeightedSample, counts: Floats) -> Ints:
         """Which parameter is best on each resample."""
-        found = Candidates(sample, counts, normalised=False)
+        found = ParameterTrials(sample, counts, normalised=False)
         for parameter in self.parameters:
             found.add(self.shrink(sample.weight[:, None], np.array([parameter])))
         return tuning.choose(self.rule, *found.summary)

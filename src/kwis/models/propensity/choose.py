@@ -14,7 +14,7 @@ from kwis.models.propensity.gain import gain_p_value, surplus_p_value
 from kwis.models.propensity.material import Given, Material, scores
 from kwis.models.propensity.multinomial import HeldOut, Scores, likelihood
 from kwis.models.propensity.penalised import Coefficients, Mask
-from kwis.models.propensity.strengths import Exponents, Part, Search
+from kwis.models.propensity.strengths import Exponents, HeldOutPart, StrengthSearch
 from kwis.models.propensity.terms import Terms
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats
@@ -124,7 +124,9 @@ class Chosen:
         made = Terms.of(part.features, rng, curved="curved" in self.used)
         read = Given.of(part.given, part.action)
         known, sizes = scores(made, self.names, read, part.features, part.given, self.used)
-        spread = Search(sizes, ()).spread(tuple(power for power in self.exponents if power is not None))
+        spread = StrengthSearch(sizes, ()).spread(
+            tuple(power for power in self.exponents if power is not None)
+        )
         fitted = likelihood(known, part.action, part.weight, free_scale=self.free_scale).fit(spread)
         return Fitted(
             terms=made,
@@ -188,11 +190,11 @@ def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> 
     known, sizes = scores(made, names, read, part.features, part.given)
     weight, action = part.weight, part.action
 
-    def part_of(held: Mask) -> Part:
+    def part_of(held: Mask) -> HeldOutPart:
         others = likelihood(known.take(~held), action[~held], weight[~held], free_scale=free)
-        return Part(HeldOut(known.take(held), action[held]), weight[held], others)
+        return HeldOutPart(HeldOut(known.take(held), action[held]), weight[held], others)
 
-    search = Search(sizes, tuple(part_of(held) for held in splits.held))
+    search = StrengthSearch(sizes, tuple(part_of(held) for held in splits.held))
     best = search.best()
     said = np.log(np.maximum(part.given[np.arange(part.n), action], read.floor))
     gains = [logs - said[held] for logs, held in zip(search.logs(best), splits.held, strict=True)]

@@ -26,7 +26,7 @@ from kwis.models.fitting import one_thread
 from kwis.models.propensity.calibrate import likeliest_exponent, to_power
 from kwis.models.propensity.learners import (
     ClassifierLearner,
-    CrossFitted,
+    CrossFittedPropensity,
     Learner,
     default_learners,
     floored,
@@ -157,7 +157,8 @@ def estimate_propensities(
             else {_described(model): ClassifierLearner(model, log, features)}
         )
         tried = {
-            name: CrossFitted.of(learner, features, log, labels, lowest) for name, learner in learners.items()
+            name: CrossFittedPropensity.of(learner, features, log, labels, lowest)
+            for name, learner in learners.items()
         }
         mixture = _Mixture.of(tuple(tried.values()), log, lowest)
         refits = mixture.logged_by_each(features, log.action, log.available)
@@ -185,14 +186,14 @@ def estimate_propensities(
 class _Mixture:
     """Several learners in fixed shares, to the power of one ``exponent``."""
 
-    parts: tuple[CrossFitted, ...]
+    parts: tuple[CrossFittedPropensity, ...]
     shares: tuple[float, ...]
     exponent: float
     distribution: Floats
     floor: float
 
     @classmethod
-    def of(cls, parts: tuple[CrossFitted, ...], log: LoggedBandit, floor: float) -> _Mixture:
+    def of(cls, parts: tuple[CrossFittedPropensity, ...], log: LoggedBandit, floor: float) -> _Mixture:
         if len(parts) == 1:
             return cls(
                 parts=parts, shares=(1.0,), exponent=1.0, distribution=parts[0].distribution, floor=floor

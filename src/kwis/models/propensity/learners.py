@@ -139,7 +139,7 @@ class _FittedRegression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CrossFitted:
+class CrossFittedPropensity:
     """One learner, fitted without each fold in turn, and the ``(n, K)`` calibrated distribution of the rows
     held out.
     """
@@ -152,7 +152,7 @@ class CrossFitted:
     @classmethod
     def of(
         cls, learner: Learner, features: Floats, log: LoggedBandit, labels: Ints, floor: float
-    ) -> CrossFitted:
+    ) -> CrossFittedPropensity:
         models = tuple(learner.learn(labels != fold, floor) for fold in range(int(labels.max()) + 1))
         raw = np.empty((len(log), log.n_actions))
         for fold, model in enumerate(models):

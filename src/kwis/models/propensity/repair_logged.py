@@ -27,7 +27,7 @@ from kwis.models.propensity.choose import LEVEL, ROWS_TO_CHOOSE, Chosen, Fitted,
 from kwis.models.propensity.inverse import Inverses, factors, inverse_means
 from kwis.models.propensity.material import Material, codes
 from kwis.models.propensity.penalised import Coefficients, Mask
-from kwis.models.propensity.strengths import Part, Search
+from kwis.models.propensity.strengths import HeldOutPart, StrengthSearch
 from kwis.models.propensity.terms import Terms
 from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
@@ -224,14 +224,14 @@ def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     known = Inverses(_design(terms, part.features), part.action, 1 / said, _available(part))
     sizes = {name: block.shape[1] for name, block in _blocks(terms, part.features).items()}
 
-    def part_of(held: Mask) -> Part:
-        return Part(
+    def part_of(held: Mask) -> HeldOutPart:
+        return HeldOutPart(
             known.take(held),
             weight[held],
             inverse_means(known.take(~held), part.given.shape[1], weight[~held]),
         )
 
-    search = Search(sizes, tuple(part_of(held) for held in splits.held))
+    search = StrengthSearch(sizes, tuple(part_of(held) for held in splits.held))
     best = search.best()
     fits = list(zip(splits.held, search.fits[best], strict=True))
     return _LevelStep(

@@ -36,7 +36,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class HeldOutPart:
     """One split: rows held out, their mass, and what learns from the others."""
 
     held: Judge
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(slots=True, eq=False)
-class Search:
+class StrengthSearch:
     """Held-out log-likelihood of every choice of spreads that was tried.
 
     Attributes
@@ -57,7 +57,7 @@ class Search:
     """
 
     sizes: Mapping[str, int]
-    parts: tuple[Part, ...]
+    parts: tuple[HeldOutPart, ...]
     tried: dict[Exponents, tuple[Floats, ...]] = field(default_factory=dict)
     fits: dict[Exponents, tuple[Coefficients, ...]] = field(default_factory=dict)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from kwis.report.charts.axes import Scale, linear, logarithmic
 from kwis.report.charts.curves import Curve, Plot, Point, plot
 from kwis.report.charts.forest import Forest, Stripe, forest
-from kwis.report.charts.histogram import Column, Histogram, histogram
+from kwis.report.charts.histogram import Bin, Histogram, histogram
 from kwis.report.markup import Markup
 
 __all__ = [
     "Chart",
-    "Column",
+    "Bin",
     "Curve",
     "Forest",
     "Histogram",

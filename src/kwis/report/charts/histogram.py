@@ -11,7 +11,7 @@ from kwis.report.markup import Markup, Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Bin:
     """A bin from ``low`` to ``high`` with the share of the rows in it, and the share of a total that they
     hold.
     """
@@ -34,7 +34,7 @@ class Histogram:
     x: Scale
     x_name: str
     names: tuple[str, str]
-    columns: tuple[Column, ...]
+    columns: tuple[Bin, ...]
     marks: tuple[tuple[float, str], ...] = ()
 
 
@@ -81,18 +81,18 @@ def _legend(names: tuple[str, str]) -> list[Node]:
     ]
 
 
-def _bar(area: Canvas, column: Column) -> Markup:
+def _bar(area: Canvas, column: Bin) -> Markup:
     start, end, top = area.across(column.low), area.across(column.high), area.down(100 * column.share)
     return draw.bar(start + 0.75, top, end - start - 1.5, area.floor - top, "column")
 
 
-def _hint(area: Canvas, column: Column) -> Markup:
+def _hint(area: Canvas, column: Bin) -> Markup:
     """An unseen rectangle over the whole height, so that low columns can be hovered too."""
     start, end = area.across(column.low), area.across(column.high)
     return draw.hover(column.hint, (), start, area.top, end - start, area.floor - area.top)
 
 
-def _steps(area: Canvas, columns: tuple[Column, ...]) -> list[tuple[float, float]]:
+def _steps(area: Canvas, columns: tuple[Bin, ...]) -> list[tuple[float, float]]:
     points = [(area.across(columns[0].low), area.floor)]
     for column in columns:
         y = area.down(100 * column.second)

@@ -17,7 +17,7 @@ from kwis.report.sections.common import (
     number_cell,
     value_words,
 )
-from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.view import Block, Cell, Figure, PageTable, Section
 from kwis.report.wording import confidence, count, number, sentence
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Change, Ranking
@@ -88,7 +88,7 @@ def _stripe(each: Change, label: str, decimals: int, heading: str | None = None)
     )
 
 
-def _places(evaluation: Evaluation, ranking: Ranking, decimals: int) -> Table:
+def _places(evaluation: Evaluation, ranking: Ranking, decimals: int) -> PageTable:
     rows = tuple(
         (
             Cell(place.words, place.best),
@@ -102,7 +102,7 @@ def _places(evaluation: Evaluation, ranking: Ranking, decimals: int) -> Table:
         for place in ranking.places
     )
     columns = ("Place", "Policy", "Value", "Low", "High", "Estimator", "Verdict")
-    return Table(
+    return PageTable(
         caption=f"Ranking by {label_of(evaluation, ranking.reward)}", columns=columns, rows=rows, folded=True
     )
 
@@ -160,7 +160,7 @@ def _segment_chart(
     )
 
 
-def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decimals: int) -> Table:
+def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decimals: int) -> PageTable:
     rows = tuple(
         (
             Cell(label),
@@ -183,4 +183,4 @@ def _segment_table(caption: str, lines: Sequence[tuple[str, int, Change]], decim
         "Low, all at once",
         "High, all at once",
     )
-    return Table(caption=caption, columns=columns, rows=rows, folded=True)
+    return PageTable(caption=caption, columns=columns, rows=rows, folded=True)

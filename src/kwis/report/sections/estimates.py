@@ -17,7 +17,7 @@ from kwis.report.sections.common import (
     value_words,
 )
 from kwis.report.sections.glossary import glossary
-from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.view import Block, Cell, Figure, PageTable, Section
 from kwis.report.wording import confidence, count, number, span
 from kwis.result.brief import trustworthy
 from kwis.result.evaluation import Evaluation
@@ -198,7 +198,7 @@ def _hint(row: Row, decimals: int) -> str:
     return f"{words}, {row.interval.method}; {count(row.estimate.effective_n)} effective rows"
 
 
-def _table(rows: Sequence[Row], changes: Sequence[Change], label: str, decimals: int) -> Table:
+def _table(rows: Sequence[Row], changes: Sequence[Change], label: str, decimals: int) -> PageTable:
     by_row = {(each.target, each.estimator): each.claim for each in changes}
     lines = []
     for row in rows:
@@ -221,4 +221,4 @@ def _table(rows: Sequence[Row], changes: Sequence[Change], label: str, decimals:
     strong = frozenset(
         place for place, row in enumerate(rows) if row.recommended and row.target != LOGGING_POLICY
     )
-    return Table(caption=f"All estimates of {label}", columns=columns, rows=tuple(lines), strong=strong)
+    return PageTable(caption=f"All estimates of {label}", columns=columns, rows=tuple(lines), strong=strong)

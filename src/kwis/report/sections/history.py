@@ -7,7 +7,7 @@ from dataclasses import replace
 from kwis.checks.findings import Drift, InfluentialRow, TargetPeriod
 from kwis.report.charts import Forest, Stripe
 from kwis.report.sections.common import axis_name, decimals_of, fold_after, label_of, names_of, number_cell
-from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.view import Block, Cell, Figure, PageTable, Section
 from kwis.report.wording import count, decimals_for, number, p_value, percent, rough, sentence, span
 from kwis.result.evaluation import Evaluation
 
@@ -101,7 +101,7 @@ def influential_rows(evaluation: Evaluation) -> Section | None:
     )
 
 
-def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
+def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> PageTable:
     decimals, named = decimals_for(abs(each.effect) for each in rows), any(each.id for each in rows)
     lines = tuple(
         (
@@ -117,7 +117,7 @@ def _influence(target: str, rows: tuple[InfluentialRow, ...]) -> Table:
     )
     identified = ("Row", "Id") if named else ("Row",)
     columns = (*identified, "Action", "Weight", "Reward", "Share of weight", "Effect")
-    return Table(
+    return PageTable(
         caption=f"Most influential rows for {target}, numbered from 0",
         columns=columns,
         rows=lines,

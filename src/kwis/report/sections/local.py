@@ -9,7 +9,7 @@ import numpy as np
 from kwis.checks.findings import LocalMeanWeight, MeanTest, PropensityReport
 from kwis.report.charts import Curve, Forest, Plot, Point, Scale, Stripe, linear
 from kwis.report.sections.common import fold_after
-from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.view import Block, Cell, Figure, PageTable, Section
 from kwis.report.wording import count, number, p_value, percent, span
 from kwis.result.evaluation import Evaluation
 
@@ -149,7 +149,7 @@ def _regions(target: str, tests: Sequence[MeanTest], flagged: Sequence[MeanTest]
     return Figure(chart=chart, caption=caption, numbers=_table(target, tests))
 
 
-def _table(target: str, tests: Sequence[MeanTest]) -> Table:
+def _table(target: str, tests: Sequence[MeanTest]) -> PageTable:
     lines = tuple(
         (
             Cell(test.region),
@@ -162,4 +162,6 @@ def _table(target: str, tests: Sequence[MeanTest]) -> Table:
         for test in tests
     )
     columns = ("Region", "Rows", "Mean weight", "Low", "High", "p, all tests")
-    return Table(caption=f"Mean weight of {target}, every region", columns=columns, rows=lines, folded=True)
+    return PageTable(
+        caption=f"Mean weight of {target}, every region", columns=columns, rows=lines, folded=True
+    )

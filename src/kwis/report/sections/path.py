@@ -6,7 +6,7 @@ import math
 
 from kwis.report.charts import Curve, Plot, Point, Scale, linear, logarithmic
 from kwis.report.sections.common import axis_name, decimals_of, fold_after, label_of, number_cell
-from kwis.report.view import Block, Cell, Figure, Section, Table
+from kwis.report.view import Block, Cell, Figure, PageTable, Section
 from kwis.report.wording import confidence, count, number, rough, span
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
@@ -105,13 +105,13 @@ def _name(bandwidth: float) -> str:
 
 def _table(
     evaluation: Evaluation, path: Path, lines: list[tuple[float, float, float, float]], decimals: int
-) -> Table:
+) -> PageTable:
     rows = tuple(
         (Cell(_name(h).removeprefix("bandwidth "), h), *(number_cell(value, decimals) for value in rest))
         for h, *rest in lines
     )
     chosen = frozenset(place for place, line in enumerate(lines) if line[0] == path.chosen)
     caption = f"Bandwidth path of {path.target}, {label_of(evaluation, path.reward)}"
-    return Table(
+    return PageTable(
         caption=caption, columns=("Bandwidth", "Value", "Low", "High"), rows=rows, strong=chosen, folded=True
     )

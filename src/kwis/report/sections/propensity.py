@@ -9,7 +9,7 @@ from kwis.models.propensity.reliability import Reliability
 from kwis.report.charts import Curve, Forest, Plot, Point, Stripe, linear
 from kwis.report.sections.common import badge_of, number_cell
 from kwis.report.sections.repair import repair_block
-from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
+from kwis.report.view import Block, Cell, Figure, PageTable, Section, Tile
 from kwis.report.wording import count, number, p_value, sentence
 from kwis.result.evaluation import Evaluation
 
@@ -104,7 +104,7 @@ def _reliability(curve: Reliability, title: str = "Calibration", *, marked: bool
         diagonal=True,
         square=True,
     )
-    table = Table(
+    table = PageTable(
         caption="Reliability, bin by bin",
         columns=("Propensity", "Happened", "Std. error", "Pairs"),
         rows=tuple(
@@ -180,7 +180,7 @@ def _feature(found: Balance, j: int, chance: float, *, marked: bool) -> Stripe:
     )
 
 
-def _balance_table(found: Balance, evaluation: Evaluation) -> Table:
+def _balance_table(found: Balance, evaluation: Evaluation) -> PageTable:
     targets = [
         (name, each.balance.weighted)
         for name, each in evaluation.diagnostics.items()
@@ -196,6 +196,6 @@ def _balance_table(found: Balance, evaluation: Evaluation) -> Table:
         for j, name in enumerate(found.features)
     )
     columns = ("Feature", "As logged", "Weighted", *(f"For {name}" for name, _ in targets))
-    return Table(
+    return PageTable(
         caption="Standardised mean differences, every feature", columns=columns, rows=rows, folded=True
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kwis.checks.findings import PropensityReport
 from kwis.evaluation.mend import Repair
 from kwis.report.sections.common import decimals_of, label_of, number_cell
-from kwis.report.view import Block, Cell, Table, Tile
+from kwis.report.view import Block, Cell, PageTable, Tile
 from kwis.report.wording import count, number, p_value, sentence
 from kwis.result.evaluation import Evaluation
 
@@ -59,7 +59,7 @@ def _tile(name: str, before: float, after: float) -> Tile:
     return Tile(name, number(after, 3), f"{number(before, 3)} as given")
 
 
-def _estimates(evaluation: Evaluation, found: Repair) -> Table:
+def _estimates(evaluation: Evaluation, found: Repair) -> PageTable:
     rows = []
     for made in found.estimates:
         decimals = decimals_of(evaluation, made.reward)
@@ -72,4 +72,4 @@ def _estimates(evaluation: Evaluation, found: Repair) -> Table:
         rows.append((*words, *values))
     columns = ("Policy", "Reward", "Estimator", "As given", "As repaired", "Error of the repair")
     caption = "Recommended estimates before and after"
-    return Table(caption=caption, columns=columns, rows=tuple(rows), folded=True)
+    return PageTable(caption=caption, columns=columns, rows=tuple(rows), folded=True)

@@ -7,7 +7,7 @@ import math
 from kwis.evaluation.robustness import Robustness
 from kwis.report.charts import Curve, Plot, Point, linear
 from kwis.report.sections.common import axis_name, brief, decimals_of, fold_after, label_of, number_cell
-from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
+from kwis.report.view import Block, Cell, Figure, PageTable, Section, Tile
 from kwis.report.wording import DASH, number, rough, sentence, span
 from kwis.result.evaluation import Evaluation
 
@@ -83,12 +83,12 @@ def _figure(evaluation: Evaluation, one: Robustness) -> Figure:
 
 def _table(
     evaluation: Evaluation, one: Robustness, lines: list[tuple[float, float, float]], decimals: int
-) -> Table:
+) -> PageTable:
     rows = tuple(
         (Cell(number(gamma, 2), gamma), *(number_cell(end, decimals, signed=True) for end in ends))
         for gamma, *ends in lines
     )
-    return Table(
+    return PageTable(
         caption=f"Range of the difference of {one.target}, {label_of(evaluation, one.reward)}",
         columns=("Factor", "Low", "High"),
         rows=rows,

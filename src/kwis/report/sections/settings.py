@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kwis.report.sections.common import names_of
-from kwis.report.view import Block, Cell, Section, Table
+from kwis.report.view import Block, Cell, PageTable, Section
 from kwis.report.wording import confidence, count, rough, sentence
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Settings
@@ -40,7 +40,7 @@ def _commands(settings: Settings) -> Iterable[Block]:
         yield Block(paragraphs=(f"The command line cannot ask this: {call.no_command}.",))
 
 
-def _table(settings: Settings) -> Table:
+def _table(settings: Settings) -> PageTable:
     lines = [
         ("Version", f"kwis {settings.version}"),
         ("Rows", count(settings.n)),
@@ -57,7 +57,7 @@ def _table(settings: Settings) -> Table:
         ("Rows for the bandwidth path", count(settings.path_rows)),
     ]
     rows = tuple((Cell(name), Cell(words)) for name, words in lines)
-    return Table(caption="Settings", columns=("Setting", "Value"), rows=rows)
+    return PageTable(caption="Settings", columns=("Setting", "Value"), rows=rows)
 
 
 def _alike(what: str, words: Mapping[str, str]) -> Iterable[tuple[str, str]]:

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from kwis.checks.findings import WeightDiagnostics
-from kwis.report.charts import Column, Histogram, logarithmic
+from kwis.report.charts import Bin, Histogram, logarithmic
 from kwis.report.sections.common import fold_after
-from kwis.report.view import Block, Cell, Figure, Section, Table, Tile
+from kwis.report.view import Block, Cell, Figure, PageTable, Section, Tile
 from kwis.report.wording import count, number, p_value, percent, rough
 from kwis.result.evaluation import Evaluation
 from kwis.typing import Floats
@@ -100,21 +100,21 @@ def _ends(positive: Floats) -> tuple[float, float]:
     return (low / 2, high * 2) if high < low * 1.5 else (low, high)
 
 
-def _column(low: float, high: float, share: float, held: float) -> Column:
+def _column(low: float, high: float, share: float, held: float) -> Bin:
     hint = (
         f"weights {rough(low)} to {rough(high)}: {percent(share, 1)} of rows, {percent(held, 1)} of all "
         f"weight"
     )
-    return Column(low=low, high=high, share=share, second=held, hint=hint)
+    return Bin(low=low, high=high, share=share, second=held, hint=hint)
 
 
-def _quantiles(target: str, found: WeightDiagnostics) -> Table:
+def _quantiles(target: str, found: WeightDiagnostics) -> PageTable:
     names = {0.0: "smallest", 0.5: "median", 1.0: "largest"}
     lines = tuple(
         (Cell(names.get(share, percent(share)), share), Cell(rough(value), value))
         for share, value in zip(found.probabilities.tolist(), found.quantiles.tolist(), strict=True)
     )
-    return Table(
+    return PageTable(
         caption=f"Quantiles of the weights of {target}",
         columns=("Quantile", "Weight"),
         rows=lines,
