@@ -227,17 +227,16 @@ def _section(
     return element("section", element("h2", title), *shown, *listed, id=key)
 
 
+def _prose(title: str, paragraphs: Iterable[str]) -> Markup:
+    return element(
+        "div", element("h3", title), *(element("p", words) for words in paragraphs), class_="block"
+    )
+
+
 def _expected(results: Results) -> Markup:
     nodes: list[Markup] = []
     for part in expected.parts(results):
-        nodes.append(
-            element(
-                "div",
-                element("h3", part.title),
-                *(element("p", words) for words in part.paragraphs),
-                class_="block",
-            )
-        )
+        nodes.append(_prose(part.title, part.paragraphs))
         nodes += [layout.table_block(table) for table in part.tables]
     lead = element("p", expected.INTRODUCTION, class_="lead")
     return element("section", element("h2", "The expected truth"), lead, *nodes, id="expected-truth")
@@ -246,14 +245,7 @@ def _expected(results: Results) -> Markup:
 def _beyond(results: Results) -> Markup:
     nodes: list[Markup] = []
     for part in story.chapters(results):
-        nodes.append(
-            element(
-                "div",
-                element("h3", part.title),
-                *(element("p", words) for words in part.paragraphs),
-                class_="block",
-            )
-        )
+        nodes.append(_prose(part.title, part.paragraphs))
         nodes += [layout.table_block(table) for table in part.tables]
         nodes += [layout.figure_block(figure) for figure in part.figures]
     lead = element("p", story.introduction(results), class_="lead")
