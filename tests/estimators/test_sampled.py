@@ -449,3 +449,12 @@ def test_single_precision_is_for_weights_of_similar_size_whatever_their_unit(sca
     far = points_of(np.array([[0.0], [1e9]]), 1.0, kwis.RBF, ())  # single precision would lose neighbours
     assert sampled._precision(far, np.full((2, 1), scale)) is np.float64
     assert sampled._precision(points, np.zeros((2, 1))) is np.float64
+
+
+def test_weights_of_zero_leave_no_effective_rows_and_no_isolation_above_1():
+    sample = sample_of(40, 2)
+    found, _ = drawn(sample, [sample.weight])
+    without = replace(found, applied=0 * found.applied, exact=0 * found.exact)
+    assert without.parts(sample.reward[:, None]).effective_n == 0.0
+    lonely = replace(found, around=found.around / 1e6, exact_around=found.exact_around / 1e6)
+    assert lonely.parts(sample.reward[:, None]).isolation == 1.0

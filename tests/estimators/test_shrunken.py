@@ -353,6 +353,13 @@ def test_weights_all_on_one_side_of_1_cannot_average_to_it(weight):
     assert found.value == pytest.approx(kwis.WIS().estimate(sample).value)
 
 
+def test_rows_that_were_not_drawn_have_no_weight_wherever_the_tilt_lies():
+    sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=[0.5, 2.0, 3.0], reward=[1.0, 5.0, -2.0])
+    # five draws of 0.5 and one of 2: the tilt is -1/2, at which a weight of 3 has no probability
+    applied = kwis.EmpiricalLikelihood("sample").applied(sample, np.array([[5.0], [1.0], [0.0]]))
+    np.testing.assert_allclose(applied.weight[:, 0], [0.4, 4.0, 0.0], atol=1e-12)
+
+
 def test_supports_have_1_between_their_ends():
     for right in ((0, 1.5), (0.5, 1.5), (0.99, 1.01), (0, np.inf)):
         assert kwis.EmpiricalLikelihood(right).support == right

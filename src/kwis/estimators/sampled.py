@@ -191,7 +191,7 @@ class SampledWeights:
         """How ``sum c v x`` reacts to the count of each row through the weights of the others, and half of
         what two halves differ by.
         """
-        q, w = columns.shape[1], self.weight[:, :1]
+        q, w = columns.shape[1], self.weight
         if self.whole:
             own = _pulls(self.mass[:, None] * self.applied * columns, self.around)
             return _met(self.points.all_pairs(own, self.dtype), w), None

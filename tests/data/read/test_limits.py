@@ -12,6 +12,9 @@ import duckdb
 import pytest
 
 import kwis
+from kwis.data.read.assemble import LARGEST_REWARD
+from kwis.data.read.limits import refuse_cells, refuse_columns, refuse_gzip_expansion
+from kwis.data.read.predictions import read_predictions
 from kwis.errors import InputError
 from tests.cli.example import columns, write_csv
 
@@ -111,3 +114,39 @@ def test_of_two_lists_one_may_have_a_byte_order_mark(tmp_path: Path) -> None:
     for name, mark in (("a", "\ufeff"), ("b", "")):
         (tmp_path / f"{name}.json").write_text(mark + json.dumps(rows), encoding="utf-8")
     assert kwis.read_log(tmp_path, propensity="propensity", context=["age", "country"]).n == 120
+
+
+def test_what_is_just_at_a_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_columns(10_000, "log.csv")
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"x" * 10)
+    most = (200_000_000 + 50 * 10) // 8
+    refuse_cells(most // 2, 2, [str(path)])
+    with pytest.raises(InputError, match="must not expand"):
+        refuse_cells(most + 1, 1, [str(path)])
+    packed = tmp_path / "log.csv.gz"
+    packed.write_bytes(gzip.compress(b"a,b\n" * 1000))
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 4000 - 50 * packed.stat().st_size)
+    refuse_gzip_expansion(str(packed))
+    packed.write_bytes(gzip.compress(b"a,b\n" * 1000 + b"\n"))
+    monkeypatch.setattr("kwis.data.read.limits.FREE_BYTES", 4000 - 50 * packed.stat().st_size)
+    with pytest.raises(InputError, match="must not expand"):
+        refuse_gzip_expansion(str(packed))
+
+
+def test_rewards_and_predictions_just_at_a_limit_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    largest = {**columns(60), "reward": [LARGEST_REWARD, *columns(60)["reward"][1:]]}
+    log = kwis.read_log(largest, propensity="propensity", context=["age"])
+    assert log.reward[:, 0].max() == LARGEST_REWARD
+    path = tmp_path / "log.pred"
+    path.write_bytes(b"0:0.5,1:0.5\n")
+    monkeypatch.setattr("kwis.data.read.predictions.LINE_BYTES", 12)
+    assert read_predictions(str(path)).shares.shape == (1, 2)
+    monkeypatch.setattr("kwis.data.read.predictions.LINE_BYTES", 11)
+    with pytest.raises(InputError, match="at most 11 bytes"):
+        read_predictions(str(path))
+    path.write_text("9999:0.5,1:0.5")
+    monkeypatch.setattr("kwis.data.read.predictions.LINE_BYTES", 1000)
+    assert read_predictions(str(path)).shares.shape == (1, 10_000)
