@@ -101,12 +101,13 @@ def _duckdb(path: Path) -> Path:
 
 
 def _large(path: Path) -> Path:
-    """The log again and again, with columns of numbers that cannot be made smaller."""
+    """The log again and again, beside numbers that cannot be made smaller."""
     source = write_csv(path.with_suffix(".csv"), SMALL)
+    numbers = ", ".join(f"hash(10 * (60 * i + row) + {j}) AS x{j}" for j in range(8))
     with duckdb.connect() as connection:
         connection.execute(
-            f"COPY (SELECT i, hash(i) AS j, hash(j) AS k, log.* FROM range(50_000) t(i), "
-            f"read_csv('{source}') log) TO '{path}'"
+            f"COPY (SELECT i, {numbers}, log.* EXCLUDE row FROM range(17_000) t(i), "
+            f"(SELECT *, row_number() OVER () AS row FROM read_csv('{source}')) log) TO '{path}'"
         )
     source.unlink()
     return path

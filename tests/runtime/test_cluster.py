@@ -107,12 +107,33 @@ def test_workers_killed_in_the_middle_change_nothing(client, tmp_path):
     client.wait_for_workers(2)
 
 
+def scarce():
+    """Less memory for DuckDB than the log below takes, in the process that calls it."""
+    import duckdb
+
+    connect = duckdb.connect
+
+    def connect_with_little(*arguments, **options):
+        opened = connect(*arguments, **options)
+        opened.execute("SET memory_limit = '80MB'")
+        opened.execute("SET threads = 1")
+        return opened
+
+    duckdb.connect = connect_with_little
+
+
 @pytest.mark.slow
-def test_what_a_killed_worker_leaves_is_removed_by_the_next(tmp_path):
+@pytest.mark.parametrize("kind", ["good lines", "a table too large for memory"])
+def test_what_a_killed_worker_leaves_is_removed_by_the_next(kind, tmp_path):
     place, path = tmp_path / "temporary", tmp_path / "log.jsonl"
     place.mkdir()
-    rows = [json.dumps(row) for row in table(30_000).to_pylist()]
-    path.write_text("\n".join([*rows, "no JSON"]))
+    log = table(30_000).to_pydict()
+    if kind == "a table too large for memory":
+        rng = np.random.default_rng(0)
+        log |= {f"more{i}": rng.normal(size=30_000).tolist() for i in range(100)}
+    rows = [json.dumps(dict(zip(log, row, strict=True))) for row in zip(*log.values(), strict=True)]
+    path.write_text("\n".join([*rows, "no JSON"] if kind == "good lines" else rows))
+    sought = "kwis-*/0.jsonl" if kind == "good lines" else "kwis-*/duckdb*"
     left = []
     with (
         LocalCluster(
@@ -125,23 +146,27 @@ def test_what_a_killed_worker_leaves_is_removed_by_the_next(tmp_path):
         Client(alone) as connected,
     ):
         (victim,) = connected.run(os.getpid).values()
+        if kind == "a table too large for memory":
+            connected.run(scarce)
 
         def kill():
-            while not left:
+            end = time.monotonic() + 600
+            while not left and time.monotonic() < end:
                 time.sleep(0.001)
-                left.extend(place.glob("kwis-*/*"))
+                left.extend(place.glob(sought))
             os.kill(victim, signal.SIGKILL)
-            left.extend(place.glob("kwis-*/*"))
+            left.extend(place.glob(sought))
 
         killer = threading.Thread(target=kill)
         killer.start()
-        scanned = kwis.scan_log(path, context=["age", "cost"], skip_bad_lines=True)
+        scanned = kwis.scan_log(path, context=["age", "cost"], skip_bad_lines=kind == "good lines")
         answer = kwis.evaluate(scanned, "p_new", estimators=[kwis.WIS()], client=connected)
         killer.join()
-        assert left == [left[0]] * 2  # it was there when the worker was dead
+        assert len(left) >= 2
+        assert left[0] in left[1:]  # it was there when the worker was dead
         assert connected.run(os.getpid) != {victim}
         assert list(place.glob("kwis-*")) == []
-    assert "left out, as not JSON: 1 of 30,001 lines" in answer.notes
+    assert ("left out, as not JSON: 1 of 30,001 lines" in answer.notes) is (kind == "good lines")
     assert not [left for left in place.rglob("*") if left.suffix != ".lock" and left.is_file()]
 
 
