@@ -6,8 +6,16 @@ import time
 
 import pytest
 
+from kwis import cli
+from kwis.cli import main
 from kwis.cli import progress as module
 from kwis.cli.progress import Pace, in_words, progress
+
+
+@pytest.fixture(autouse=True)
+def just_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the command had begun with each test, not with all of them."""
+    monkeypatch.setattr(cli, "began", time.monotonic())
 
 
 def test_work_of_more_than_two_seconds_says_what_it_does(
@@ -30,6 +38,17 @@ def test_quick_work_says_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     with progress("reading a log") as told:
         told(1, 2, "more")
     assert capsys.readouterr().err == ""
+
+
+def test_the_time_that_the_command_takes_to_load_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "began", time.monotonic() - 3600.0)
+    with progress("reading a log"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "reading a log, 60 min so far ...\n"
+    main.main(["diff"])  # a program that has been running for long calls a command
+    assert time.monotonic() - cli.began < 3600.0
 
 
 def test_the_first_line_comes_within_two_seconds() -> None:

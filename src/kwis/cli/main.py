@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
+from kwis import cli
 from kwis.cli.plugins import Commands
 from kwis.cli.terminal import BAD_INPUT, INTERRUPTED, TERMINATED, hush, say, unforeseen
 
@@ -42,6 +44,8 @@ def start(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing ends in a traceback."""
+    if arguments is not None:  # by a program, which may have been running for long
+        cli.began = time.monotonic()
     if sys.stdout is None:  # closed by whoever started the command
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
     for stream in (sys.stdout, sys.stderr):

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from kwis import cli
 from kwis._text import visible
 
 FIRST_SECONDS = 2.0
-"""Where there is no terminal, the first line is said after so long."""
+"""Where there is no terminal, the first line is said so long after the command began to load."""
 NEXT_SECONDS = 30.0
 """And a further one every so often."""
 WORTH_TELLING = 60.0
@@ -67,7 +68,7 @@ def in_words(seconds: float) -> str:
 @contextmanager
 def progress(what: str) -> Iterator[Told]:
     """Something to be told ``(done, total, what)``, which shows it on stderr."""
-    pace = Pace(visible(what))
+    pace = Pace(visible(what), started=cli.began)
     with _bar(pace) if sys.stderr is not None and sys.stderr.isatty() else _lines(pace):
         yield pace.told
 
@@ -80,7 +81,7 @@ def _lines(pace: Pace) -> Iterator[None]:
     over = threading.Event()
 
     def tell() -> None:
-        wait = FIRST_SECONDS
+        wait = max(0.0, pace.started + FIRST_SECONDS - time.monotonic())
         while not over.wait(wait):
             say(f"{pace.line()} ...")
             wait = NEXT_SECONDS
