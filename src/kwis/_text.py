@@ -17,12 +17,15 @@ _SEQUENCES = re.compile(
     r"|\x1b[ -/]*[0-~]"
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_HALVES = re.compile("[\ud800-\udfff]")  # of signs: they stand for none, and no file can hold them
+_IN_JSON = re.compile("[\ud800-\udfff\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
     """The text without what a terminal would obey instead of showing; line breaks and tabs stay."""
-    return _CONTROLS.sub("", _SEQUENCES.sub("", text)) if not text.isprintable() else text
+    if text.isprintable():
+        return text
+    return _HALVES.sub("\ufffd", _CONTROLS.sub("", _SEQUENCES.sub("", text)))
 
 
 def escaped_in_json(text: str) -> str:

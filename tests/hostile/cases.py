@@ -8,6 +8,7 @@ tests.hostile.cases FOLDER`` writes them out.
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,8 @@ def every() -> Iterator[Case]:
     yield from _cells()
     yield from _files()
     yield from _rules_of_readers()
+    yield from _odd_csv()
+    yield from _odd_json()
 
 
 def _replaced(name: str, row: int, value: Any) -> dict[str, list[Any]]:
@@ -221,6 +224,64 @@ def _rules_of_readers() -> Iterator[Case]:
         "user": [9_007_199_254_740_993_000 + i for i in range(ROWS)],
     }
     yield Case(name="actions of nineteen digits", table=table)
+
+
+def _odd_csv() -> Iterator[Case]:
+    """What programs and people do to CSV files on their way."""
+    text = _csv(SOUND)
+    header, _, rest = text.partition(b"\n")
+    numbered = b"".join(b"%d," % i + line for i, line in enumerate(text.splitlines(keepends=True)))
+    sound = {
+        "gzip of two members": gzip.compress(header + b"\n") + gzip.compress(rest),
+        "a comma at the end of every line": text.replace(b"\r\n", b",\r\n"),
+        "names with blanks around them": header.replace(b",", b" , ") + b"\n" + rest,
+        "blank lines between": text.replace(b"\r\n", b"\r\n\r\n"),
+        "a column of numbers without a name": numbered.removeprefix(b"0"),
+    }
+    for name, content in sound.items():
+        yield Case(name=name, content=content, file="log.csv.gz" if "gzip" in name else "log.csv")
+    yield Case(
+        name="line breaks and quotation marks in categories",
+        table={**SOUND, "country": [f'{country}\n"x",1' for country in SOUND["country"]]},
+    )
+    refused = {
+        "gzip with more behind it": (gzip.compress(text) + b"more", "damaged"),
+        "the header again in the middle": (text + text, "got 'propensity' at row 60"),
+        "a comment before the header": (b"# a comment\n" + text, "log.csv"),
+        "the end mark of another system": (text + b"\x1a", "too few cells at row 60"),
+        "a cell of two megabytes": (text.replace(b"BR", b"x" * 2_000_000, 1), "too long"),
+    }
+    for name, (content, sentence) in refused.items():
+        file = "log.csv.gz" if "gzip" in name else "log.csv"
+        yield Case(name=name, content=content, file=file, refused=sentence)
+
+
+def _odd_json() -> Iterator[Case]:
+    """JSON that means several things, or none."""
+    rows = [dict(zip(SOUND, row, strict=True)) for row in zip(*SOUND.values(), strict=True)]
+    text = "\n".join(map(json.dumps, rows))
+    yield Case(
+        name="objects over several lines",
+        content="\n".join(json.dumps(row, indent=1) for row in rows).encode(),
+        file="log.jsonl",
+    )
+    yield Case(
+        name="a zero byte in text", content=text.replace('"BR"', '"B\\u0000R"').encode(), file="log.jsonl"
+    )
+    refused = {
+        "a key twice": (text.replace("{", '{"reward": 7, '), "log.jsonl"),
+        "a number beyond all numbers": (text.replace('"age": ', '"age": 1e400, "years": ', 1), "`age`"),
+        "half a sign": (text.replace('"BR"', '"\\ud800"'), "log.jsonl"),
+        "a dotted key beside a nested one": (
+            text.replace("{", '{"a.b": 1, "a": {"b": 2}, '),
+            "'a.b' twice",
+        ),
+        "a key in another case in some rows": (text.replace('"age"', '"Age"', 30), "case, got"),
+        "lists of columns": (json.dumps(SOUND), "`action` holds none of these"),
+        "objects of 50,000 levels": (text + "\n" + '{"a":' * 50_000 + "1" + "}" * 50_000, "127 levels"),
+    }
+    for name, (content, sentence) in refused.items():
+        yield Case(name=name, content=content.encode(), file="log.jsonl", refused=sentence)
 
 
 def _csv(table: dict[str, list[Any]]) -> bytes:

@@ -57,6 +57,16 @@ def test_what_is_left_is_what_was_written() -> None:
     assert visible("\x1b]0;no end") == ""
 
 
+def test_halves_of_signs_which_no_file_can_hold_are_written_as_what_they_are_not(tmp_path: Path) -> None:
+    halves = {**columns(), "country": [f"{country}\ud800" for country in columns()["country"]]}
+    log = kwis.read_log(halves, propensity="propensity", context=["age", "country"])
+    found = kwis.evaluate(log, {"\udcff": "p_new"}, estimators=["wis"], by="country", repair="never")
+    assert "BR\ufffd" in str(found)
+    (tmp_path / "answer.json").write_text(found.to_json(), encoding="utf-8")
+    assert "BR\\ud800" in (tmp_path / "answer.json").read_text(encoding="utf-8")
+    assert str(kwis.KwisError("got \ud800")).encode() == "got \ufffd".encode()
+
+
 @pytest.fixture
 def nasty(tmp_path: Path) -> Path:
     table = columns()

@@ -259,7 +259,10 @@ def _stacked(array: Array) -> Array:
         return array
     if len({len(item) for item in array}) != 1 or not len(array[0]):
         return array
-    stacked = np.array(
-        [np.ma.filled(item, np.nan) if isinstance(item, np.ma.MaskedArray) else item for item in array]
-    )
+    try:
+        stacked = np.array(
+            [np.ma.filled(item, np.nan) if isinstance(item, np.ma.MaskedArray) else item for item in array]
+        )
+    except ValueError:  # lists of lists of different lengths
+        return array
     return stacked if stacked.ndim == 2 and stacked.dtype.kind in "biuf" else array

@@ -9,11 +9,19 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import IO, TYPE_CHECKING, Any
 
 from kwis.data.columns import EXACT
 from kwis.data.read.duck import FILE, lines_of, listed, literal, quoted, refuse_renamed
-from kwis.data.read.limits import SPARSE_CELL_BYTES, opened, refuse_cells, refuse_columns, refuse_expansion
+from kwis.data.read.limits import (
+    SPARSE_CELL_BYTES,
+    opened,
+    refuse_cells,
+    refuse_columns,
+    refuse_expansion,
+    refuse_gzip_expansion,
+)
 from kwis.data.read.uneven import kinds_of, uneven
 from kwis.errors import InputError
 from kwis.runtime.scratch import scratch
@@ -22,7 +30,12 @@ if TYPE_CHECKING:
     import duckdb
 
 SHOWN = 60  # signs of a line in an error
+LONGEST = 16 << 20  # bytes of an object, which DuckDB reads
+LEVELS = 127  # of objects and lists in a line, which DuckDB reads
 _START = 1_000  # bytes in which a list begins
+_SIGNS = re.compile(
+    rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL
+)  # brackets, and the text in which they mean nothing
 _LIST = re.compile(rb"\s*\[\s*(\{|$)")
 _FEW_COLUMNS = 100  # with so many, rows of which most are empty are no matter
 
@@ -170,9 +183,10 @@ def _copy_good(path: str, copy: str) -> tuple[int, int]:
     """Copy the lines that are JSON objects; how many are not, and how many there are."""
     if path.lower().endswith(".zst"):
         raise InputError(f"`skip_bad_lines` must go with plain or gzip files, got {path!r}; unpack it first")
+    refuse_gzip_expansion(path)
     bad = total = 0
-    with opened(path) as lines, open(copy, "wb") as kept:
-        for line in lines:
+    with opened(path) as file, open(copy, "wb") as kept:
+        for line in _lines(file):
             if not line.strip():
                 continue
             if total == 0 and _LIST.match(line.removeprefix(BOM_UTF8)):
@@ -188,11 +202,31 @@ def _copy_good(path: str, copy: str) -> tuple[int, int]:
     return bad, total
 
 
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines of a file; one that is too long for an object comes as no object."""
+    while line := file.readline(LONGEST):
+        more = line
+        while len(more) == LONGEST and not more.endswith(b"\n"):
+            more = file.readline(LONGEST)
+            if more.strip():
+                line = b"..."
+        yield line
+
+
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(json.loads(line), dict) and not _is_deep(line)
     except (ValueError, RecursionError):
         return False
+
+
+def _is_deep(line: bytes) -> bool:
+    """Whether objects and lists are nested deeper than can be read."""
+    if line.count(b"{") + line.count(b"[") <= LEVELS:
+        return False
+    signs = _SIGNS.findall(line)
+    levels = accumulate(1 if sign in b"{[" else -1 for sign in signs if len(sign) == 1)
+    return max(levels, default=0) > LEVELS
 
 
 def _refuse_broken_line(paths: Sequence[str]) -> None:
@@ -206,6 +240,11 @@ def _refuse_broken_line(paths: Sequence[str]) -> None:
                     return  # one list over several lines
                 if line.strip() and not _is_object(line):
                     place = f"row {number} (line {number + 1})"
+                    if _is_deep(line):
+                        raise InputError(
+                            f"{path!r} must hold objects of at most {LEVELS} levels, got more at {place}; "
+                            f"skip_bad_lines=True leaves such lines out"
+                        )
                     raise InputError(
                         f"{path!r} must hold one JSON object per line, got something else at {place}: "
                         f"{_shown(line)}; skip_bad_lines=True leaves such lines out"
