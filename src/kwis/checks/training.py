@@ -32,10 +32,9 @@ import numpy as np
 
 from kwis.data.copies import together_of
 from kwis.data.log import LoggedBandit
-from kwis.models.fitting import one_thread
+from kwis.kernel.nearest import nearest_rows
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
-from kwis.runtime.process import one_at_a_time
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints, Seed
 
@@ -45,7 +44,6 @@ LEAST_Z = 2.6
 STRENGTH = (0.1, 0.4)
 
 _ROUNDING = 1e-12
-_TREE_COLUMNS = 5  # beyond, a tree of 10,000 rows is slower than all distances
 _ALIKE = 25  # neighbours with the same action whose mean reward stands in for a model
 
 
@@ -164,7 +162,7 @@ class Nearby:
             around = self.alike(target.logged, NEIGHBOURS)
         else:
             if self._near is None:
-                self._near = _nearest(self.features, NEIGHBOURS)
+                self._near = nearest_rows(self.features, NEIGHBOURS)
             around = target.distribution[self._near, self.action[:, None]].mean(axis=1)
         found = target.logged - around
         return np.where(np.abs(found) > _ROUNDING, found, 0.0)
@@ -176,7 +174,7 @@ class Nearby:
         if self._same is None:
             groups = [np.flatnonzero(self.action == code) for code in np.unique(self.action)]
             self._same = [
-                (rows, _nearest(self.features[rows], min(_ALIKE, rows.size - 1)))
+                (rows, nearest_rows(self.features[rows], min(_ALIKE, rows.size - 1)))
                 for rows in groups
                 if rows.size > 1
             ]
@@ -184,14 +182,3 @@ class Nearby:
         for rows, near in self._same:
             found[rows] = values[rows][near[:, :count]].mean(axis=1)
         return found
-
-
-def _nearest(features: Floats, count: int) -> Ints:
-    """``(n, count)`` numbers of the nearest other rows, the nearest first."""
-    from sklearn.neighbors import NearestNeighbors
-
-    quickest = "brute" if features.shape[1] > _TREE_COLUMNS else "auto"
-    with one_at_a_time, one_thread():
-        found = NearestNeighbors(n_neighbors=count, algorithm=quickest).fit(features)
-        found = found.kneighbors(return_distance=False)
-    return np.asarray(found, dtype=np.int64)

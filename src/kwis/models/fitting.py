@@ -22,7 +22,6 @@ TREES: dict[str, Any] = {
     "max_leaf_nodes": 12,
     "min_samples_leaf": 30,
     "l2_regularization": 1.0,
-    "early_stopping": False,
 }
 """Boosted trees of a few hundred to many thousand rows: shallow, and few enough to be quick."""
 _ROWS_FOR_THREADS = (
@@ -72,11 +71,20 @@ def fitting(model: Any, rows: int) -> Iterator[None]:
 
     Warnings of a model reach whoever chose it; those kwis chooses have none.
     """
-    with (
-        one_at_a_time,
-        one_thread() if rows < _ROWS_FOR_THREADS else nullcontext(),
-        np.errstate(all="ignore"),
-    ):
+    with one_at_a_time, one_thread() if rows < _ROWS_FOR_THREADS else nullcontext(), _own_errors(model):
+        yield
+
+
+@contextmanager
+def fitting_ours(model: Any) -> Iterator[None]:
+    """The same for a model of our own, which others may be fitted beside."""
+    with one_blas_thread, _own_errors(model):
+        yield
+
+
+@contextmanager
+def _own_errors(model: Any) -> Iterator[None]:
+    with np.errstate(all="ignore"):
         try:
             yield
         except InputError:

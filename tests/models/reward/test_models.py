@@ -17,11 +17,11 @@ def _log(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _tried(features: np.ndarray, action: np.ndarray, reward: np.ndarray) -> tuple[Lesson, Tried]:
     lesson = Lesson.of(features, action, reward, 3)
-    return lesson, Tried.of(lesson, default_models(*features.shape, 3, 0), np.arange(action.size) % 5)
+    return lesson, Tried.of(lesson, default_models(*features.shape, 3), np.arange(action.size) % 5)
 
 
 def _expected(lesson: Lesson, name: str, at: np.ndarray) -> np.ndarray:
-    model = default_models(*lesson.features.shape, 3, 0)[name]
+    model = default_models(*lesson.features.shape, 3)[name]
     return lesson.learnt(model, np.arange(lesson.action.size), at)
 
 
@@ -58,7 +58,7 @@ def test_a_reward_that_never_varies_is_explained_by_nothing() -> None:
 def test_held_out_predictions_never_saw_their_row() -> None:
     features, action, reward = _log(100, 4)
     folds = np.arange(100) % 5
-    candidate = default_models(100, 2, 3, 0)["ridge regression"]
+    candidate = default_models(100, 2, 3)["ridge regression"]
     before = Lesson.of(features, action, reward, 3).held_out(candidate, folds)
     reward = reward.copy()
     reward[7] += 100

@@ -128,7 +128,7 @@ class Workshop:
             context, count = laboratory.train_context, laboratory.dataset.n_actions
             n, features = context.shape
             folds, lesson = make_folds(n, 5, rng), Lesson.of(context, log.action, log.reward, count)
-            candidates = default_models(n, features, count, int(rng.integers(2**31)))
+            candidates = default_models(n, features, count)
             tried = Tried.of(lesson, candidates, folds)
             at_test = lesson.learnt(candidates[tried.best], np.arange(n), laboratory.test_context)
             self._rewards[logging] = Predicted(test=at_test, explained=tried.explained)

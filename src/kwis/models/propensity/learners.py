@@ -51,7 +51,7 @@ def default_learners(log: LoggedBandit, features: Floats, seed: int) -> dict[str
 def _trees(seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(**TREES, random_state=seed)
+    return HistGradientBoostingClassifier(**TREES, early_stopping=False, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ was not fitted on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy as np
 
 from kwis.data.candidates import Mask
 from kwis.errors import InputError
-from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, weight_argument
+from kwis.models.fitting import ROWS_FOR_TREES, TREES, fitting, fitting_ours, weight_argument
 from kwis.models.reward.ridge import Ridge
+from kwis.models.reward.trees import Trees
+from kwis.runtime.threads import each_block
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
@@ -72,28 +75,44 @@ class Lesson:
         the others.
         """
         expected = np.zeros((self.action.size, self.codes.size))
-        for fold in range(int(folds.max()) + 1) if some is None else some:
+
+        def fill(fold: int) -> None:
             held = folds == fold
             open_to = None if self.available is None else self.available[held]
             expected[held] = self.learnt(candidate, np.flatnonzero(~held), self.features[held], open_to)
+
+        several = range(int(folds.max()) + 1) if some is None else some
+        if isinstance(candidate.model, Ridge | Trees):
+            each_block(fill, several)
+        else:
+            for fold in several:
+                fill(fold)
         return expected
 
     def learnt(self, candidate: Candidate, rows: Ints, at: Floats, open_to: Mask | None = None) -> Floats:
         """``(m, K)`` predictions for the features ``at`` from a model trained on some rows; 0 for actions
         that are not available there.
         """
+        rows = _drawn(rows, MODEL_ROWS)
+        weight = None if self.mass is None else self.mass[rows]
+        if isinstance(candidate.model, Ridge | Trees):
+            with fitting_ours(candidate.model):
+                fitted = copy(candidate.model)
+                design = self._design(self.features[rows], self.action[rows], candidate.slopes)
+                fitted.fit(design, self.outcome[rows], weight)
+                every = (
+                    self._linear(fitted, at, candidate.slopes)
+                    if isinstance(fitted, Ridge)
+                    else fitted.of_choices(at, self.codes)
+                )
+                return every if open_to is None else np.where(open_to, every, 0.0)
         from sklearn.base import clone
 
         expected = np.zeros((at.shape[0], self.codes.size))
         with fitting(candidate.model, self.action.size):
             fitted = clone(candidate.model)
-            rows = _drawn(rows, MODEL_ROWS)
-            weight = None if self.mass is None else self.mass[rows]
             design = self._design(self.features[rows], self.action[rows], candidate.slopes)
             fitted.fit(design, self.outcome[rows], **weight_argument(fitted, weight))
-            if isinstance(fitted, Ridge):
-                linear = self._linear(fitted, at, candidate.slopes)
-                return linear if open_to is None else np.where(open_to, linear, 0.0)
             for start in range(0, at.shape[0], _PREDICTED_AT_ONCE):
                 part = np.arange(start, min(start + _PREDICTED_AT_ONCE, at.shape[0]))
                 for action in range(self.codes.size):
@@ -163,15 +182,12 @@ def _drawn(rows: Ints, most: int) -> Ints:
     return rows if rows.size <= most else rows[drawn_rows(rows.size, most)]
 
 
-def default_models(n: int, features: int, n_actions: int, seed: int) -> dict[str, Candidate]:
+def default_models(n: int, features: int, n_actions: int) -> dict[str, Candidate]:
     """The models tried by default."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     slopes = features * min(n_actions, _MOST_INDICATORS) <= _MOST_SLOPES
     models = {"ridge regression": Candidate(Ridge(np.logspace(-1, 4, 11)), slopes)}
     if n >= ROWS_FOR_TREES:
-        trees = HistGradientBoostingRegressor(**TREES, random_state=seed)
-        models["boosted trees"] = Candidate(trees)
+        models["boosted trees"] = Candidate(Trees(**TREES))
     return models
 
 

@@ -138,9 +138,7 @@ def predict_rewards(
     labels = _folds(with_copies_grouped(log), check.whole(folds, "folds", 2), generator)
     features = log.features()
     candidates = {} if model is None else {_described(model): Candidate(model)}
-    candidates = candidates or default_models(
-        len(log), features.shape[1], log.n_actions, int(generator.integers(2**31))
-    )
+    candidates = candidates or default_models(len(log), features.shape[1], log.n_actions)
     counts = log.row_weight if row_weight is None else _counts(row_weight, len(log))
     lesson = Lesson.of(features, log.action, log.reward[:, index], log.n_actions, counts, log.available)
     tried = Tried.of(lesson, candidates, labels, race=True)

@@ -25,9 +25,6 @@ class Ridge:
         self.coefficients: Floats = np.zeros(0)
         self.intercept = 0.0
 
-    def __sklearn_clone__(self) -> Ridge:
-        return Ridge(self.alphas)
-
     def fit(self, design: Floats, outcome: Floats, sample_weight: Floats | None = None) -> Ridge:
         """Learn from rows, each counted by its weight."""
         mass = np.ones(outcome.size) if sample_weight is None else sample_weight

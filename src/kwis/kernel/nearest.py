@@ -1,0 +1,44 @@
+"""The nearest other rows of every row, from blocks of all distances."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwis.runtime.compile import compiled
+from kwis.runtime.threads import each_block, row_blocks
+from kwis.typing import Floats, Ints
+
+_ROWS = 256  # whose distances are held at once
+
+
+def nearest_rows(features: Floats, count: int) -> Ints:
+    """``(n, count)`` numbers of the nearest other rows, the nearest first, of equals the earlier one."""
+    n = features.shape[0]
+    points = features - features.mean(axis=0)  # squares are small beside what tells them apart
+    squares = np.square(points).sum(axis=1)
+    found = np.empty((n, count), dtype=np.int64)
+
+    def fill(rows: slice) -> None:
+        _nearest(points[rows] @ points.T, squares, rows.start, found[rows])
+
+    each_block(fill, row_blocks(n, _ROWS))
+    return found
+
+
+@compiled(nogil=True, error_model="numpy")
+def _nearest(products, squares, first, out):
+    """The nearest of each row, whose number is ``first`` and following, from inner products with all."""
+    rows, n = products.shape
+    count = out.shape[1]
+    least = np.empty(count)
+    for i in range(rows):
+        least[:] = np.inf
+        for j in range(n):
+            distance = squares[j] - 2 * products[i, j]  # without the row's own square, the same for all
+            if distance < least[count - 1] and j != first + i:
+                place = count - 1
+                while place > 0 and least[place - 1] > distance:
+                    least[place], out[i, place] = least[place - 1], out[i, place - 1]
+                    place -= 1
+                least[place], out[i, place] = distance, j
