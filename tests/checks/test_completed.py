@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
-from kwis.checks.completed import completed
+from kwis.checks.completed import _powers, completed
 from tests.checks.logs import simulated
 from tests.statistical.holds.record import alarms_of
 from tests.statistical.holds.regimes import all_regimes
@@ -55,3 +56,15 @@ def test_clipped_propensities_are_found():
     """
     world = World(all_regimes()["misreport/clipped, logged"], "tuning")
     assert sum(alarms_of(world, seed)[0]["alarm"] for seed in range(16)) >= 11
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_powers_are_least_squares_that_are_not_negative(seed):
+    rng = np.random.default_rng(seed)
+    guesses = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 2))
+    if seed % 5 == 4:
+        guesses[:, 1] = 2 * guesses[:, 0]
+    wanted = rng.normal(size=30) + guesses @ rng.normal(size=2)
+    found, (_, error) = _powers(guesses, wanted), nnls(guesses, wanted)
+    assert (found >= 0).all()
+    assert np.linalg.norm(guesses @ found - wanted) == pytest.approx(error, rel=1e-9)

@@ -1,11 +1,13 @@
 """Values, influence and standard errors against the slow twins."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 import kwis
+from kwis.estimators.state_wis import _hashes, state_codes
 from tests.estimators.catalogue import CASES, Case, kernel_similarity, label, some_sample
 from tests.reference import estimators as twin
 
@@ -161,12 +163,21 @@ def test_an_estimate_is_a_number_and_says_what_it_is():
         estimate.influence[0] = 0.0
 
 
-@pytest.mark.parametrize("hashed", [3, 4], ids=["sorted", "hashed"])
-def test_states_are_compared_by_value_over_all_columns(hashed, monkeypatch):
-    monkeypatch.setattr("kwis.estimators.state_wis._HASHED_ROWS", hashed)
+@pytest.mark.parametrize("alike", [False, True], ids=["hashed", "all of one hash"])
+def test_states_are_compared_by_value_over_all_columns(alike, monkeypatch):
+    if alike:
+        monkeypatch.setattr("kwis.estimators.state_wis._hashes", lambda bits: np.zeros(len(bits)))
     context = [[0.0, 1.0], [-0.0, 1.0], [0.0, math.nextafter(1.0, 2.0)], [0.0, 1.0]]
     sample = kwis.WeightedSample(context=context, weight=[1, 2, 5, 3], reward=[1, 1, 1, 0])
     assert kwis.StateWIS().estimate(sample).value == pytest.approx((1 / 2 + 2 / 2 + 1) / 4)
+
+
+def test_states_of_few_round_numbers_have_hashes_of_their_own():
+    context = np.array(list(itertools.product([0.0, 1.0, 2.0, -1.0, 0.5, 1024.0], repeat=4)))
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(context)), 2))
+    codes = state_codes(context[rows])
+    assert len(np.unique(_hashes(context.view(np.uint64)))) == len(context)
+    np.testing.assert_array_equal(codes[:, None] == codes, rows[:, None] == rows)
 
 
 def test_equal_weights_leave_a_control_variate_the_mean_and_its_influence():

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import nnls
 
 from kwis.data.candidates import Mask
 from kwis.data.log import LoggedBandit
@@ -121,10 +120,22 @@ def _foretold(known: _Rows, at: _Rows) -> Floats:
     mass = known.stands_for
     root = np.sqrt(mass)
     logged, centred = (values - np.average(values, axis=0, weights=mass) for values in (logged, known.wanted))
-    powers = nnls(logged * root[:, None], centred * root)[0]
+    powers = _powers(logged * root[:, None], centred * root)
     if at is not known:
         guesses = [line.logarithms(at) for line in lines]
     return _softmax(powers[0] * guesses[0] + powers[1] * guesses[1], at.available)
+
+
+def _powers(guesses: Floats, wanted: Floats) -> Floats:
+    """``(2,)`` least squares with no coefficient below 0."""
+    products, along = guesses.T @ guesses, guesses.T @ wanted
+    own = np.diag(products)
+    alone = np.maximum(along, 0) / np.where(own > 0, own, 1.0)
+    ways = [np.array([alone[0], 0.0]), np.array([0.0, alone[1]])]
+    both = np.linalg.lstsq(guesses, wanted, rcond=None)[0]
+    if (both >= 0).all():
+        return both
+    return min(ways, key=lambda powers: float(powers @ products @ powers - 2 * powers @ along))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from kwis.stats.subsets import drawn_rows, some_rows
 from kwis.typing import Bandwidth, Floats, Ints, Seed
 
 _PAIRS = 20_000_000  # what a second or so allows
-_MOST_ROWS = 2_000
+_MOST_ROWS = 1_000  # the share outside the band is known to less than a hundredth
 _ROWS_AROUND = 200_000  # of a larger log: a map needs no more
 _BLOCK_CELLS = 1 << 19
 _REACH = 1.959963984540054

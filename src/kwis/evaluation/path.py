@@ -13,7 +13,6 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
 from kwis.estimators import traits
-from kwis.estimators.kernel_wis import EXACT_ROWS
 from kwis.estimators.neighbourhood import locally_normalised
 from kwis.estimators.protocol import Smoother
 from kwis.estimators.ratio import Applied, ratio_resamples
@@ -30,9 +29,8 @@ from kwis.stats.influence import standard_error
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
-FULL_ROWS = EXACT_ROWS
-"""Up to this many rows a path uses all of them, above ``SUBSET_ROWS`` drawn at random."""
-SUBSET_ROWS = 3_000
+FULL_ROWS = SUBSET_ROWS = 3_000
+"""Up to the former many rows a path uses all of them, above as many as the latter, drawn at random."""
 _OCTAVES = 3  # on both sides of the typical distance between contexts
 _FINE_ROWS = 5_000  # up to so many rows the grid has two points per octave, above one
 

@@ -25,14 +25,21 @@ def _climb(q, squarings, vectors, k, sums):
     for j in range(TILE):
         k[j] = exp2(-q[j])
     for rung in range(squarings.shape[0]):
-        for _ in range(squarings[rung]):
-            for j in range(TILE):
-                k[j] = k[j] * k[j] if k[j] > _SMALLEST else 0.0
         first, second = vectors[rung, 0], vectors[rung, 1]
         a, b = 0.0, 0.0
-        for j in range(TILE):
-            a += k[j] * first[j]
-            b += k[j] * second[j]
+        for _ in range(squarings[rung] - 1):
+            for j in range(TILE):
+                k[j] = k[j] * k[j] if k[j] > _SMALLEST else 0.0
+        if squarings[rung] > 0:  # the last one along with the sums
+            for j in range(TILE):
+                square = k[j] * k[j] if k[j] > _SMALLEST else 0.0
+                k[j] = square
+                a += square * first[j]
+                b += square * second[j]
+        else:
+            for j in range(TILE):
+                a += k[j] * first[j]
+                b += k[j] * second[j]
         sums[rung, 0] += a
         sums[rung, 1] += b
 

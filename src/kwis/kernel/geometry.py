@@ -4,9 +4,11 @@ bandwidth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kwis.kernel.profiles import RBF, Kernel
 from kwis.runtime.arrays import room
@@ -18,6 +20,7 @@ _SMALLEST_SHARE = 1e-140
 _WIDEST_RATIO = (
     1e100  # between bandwidths below that share; beyond, one column alone decides which rows are nearest
 )
+_MOST_LEVELS = 64  # of all categorical columns, for mismatches by a matrix product
 EXPANSION_ERROR = 1e-12  # of a squared distance written as a product, in units of the bandwidth
 
 
@@ -133,10 +136,21 @@ def squared_distances(a: Floats, b: Floats, *, by_difference: bool, error: float
 
 def mismatches(a: Scaled, b: Scaled) -> Floats:
     """Sum of the penalties of the categorical columns in which two rows differ."""
+    if a.penalty.size and (a.penalty == a.penalty[0]).all():
+        levels = [np.unique(column) for column in b.codes.T]
+        if sum(level.size for level in levels) <= _MOST_LEVELS:  # whole numbers: a product counts exactly
+            left, right = (_indicators(one.codes, levels) for one in (a, b))
+            return a.penalty[0] * (a.penalty.size - (left @ right.T).astype(np.float64))
     total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
     for column, penalty in enumerate(a.penalty):
         total += penalty * (a.codes[:, column, None] != b.codes[None, :, column])
     return total
+
+
+def _indicators(codes: Floats, levels: Sequence[Floats]) -> NDArray[np.float32]:
+    """``(n, levels)`` 0/1 columns of all categorical columns beside each other."""
+    parts = [column[:, None] == level for column, level in zip(codes.T, levels, strict=True)]
+    return np.hstack(parts).astype(np.float32)
 
 
 def log_kernel(a: Scaled, b: Scaled, kernel: Kernel, error: float = EXPANSION_ERROR) -> tuple[Floats, Floats]:

@@ -97,7 +97,10 @@ def engine(threads: int | None = None) -> Iterator[None]:
 
 def each_block(function: Callable[[Block], Result], blocks: Iterable[Block]) -> list[Result]:
     """Results of ``function`` for every block, in the order of the blocks."""
+    blocks = list(blocks)
     with engine():
+        if len(blocks) == 1:
+            return [function(blocks[0])]
         return list(_state.pool.map(function, blocks))
 
 

@@ -8,11 +8,17 @@ import numpy as np
 
 from kwis.typing import Floats, Ints
 
+_SPARSE = 4  # labels may be so many times as many as rows
+
 
 def draw_sums(influence: Floats, group: Ints | None) -> Floats:
     """Influence of each independent draw: a row, or the sum over a group."""
     if group is None:
         return influence
+    if influence.ndim == 1 and int(group.min()) >= 0 and int(group.max()) < _SPARSE * group.size:
+        sums = np.bincount(group, weights=influence)  # many times quicker than sorting
+        present = np.bincount(group) > 0
+        return sums if present.all() else sums[present]
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=group[order[0]] - 1))
     return np.add.reduceat(influence[order], starts, axis=0)

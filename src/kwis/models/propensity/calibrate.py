@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 
 from kwis.typing import Floats, Ints
 
@@ -61,6 +60,8 @@ def likeliest_exponent(distribution: Floats, action: Ints, mass: Floats | None) 
         predicted = _apply(logs, np.array([log_slope, *np.zeros(logs.shape[1])]))
         return float(0.5 * log_slope**2 - weight @ predicted[np.arange(len(action)), action])
 
+    from scipy.optimize import minimize_scalar
+
     return float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x))
 
 
@@ -99,6 +100,8 @@ def _fitted(logs: Floats, action: Ints, mass: Floats) -> Floats:
         value = -(mass @ predicted[rows, action]) + 0.5 * parameters @ parameters
         slope = _slope(parameters) * (surplus * finite).sum()
         return float(value), np.concatenate([[slope], surplus.sum(axis=0)]) + parameters
+
+    from scipy.optimize import minimize
 
     start = np.zeros(logs.shape[1] + 1)
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x)

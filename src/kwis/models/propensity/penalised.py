@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from kwis.runtime.threads import each_block, row_blocks
+from kwis.stats.descent import lowest_point
 from kwis.typing import Floats, Ints
 
 Mask = NDArray[np.bool_]
@@ -22,6 +22,7 @@ Mask = NDArray[np.bool_]
 _NEGLIGIBLE = 1e-10  # eigenvalues of the design, as a share of the largest
 _MOST_STEPS = 200
 _ROWS = 2048  # whose scores stay in cache
+_WORTH_THREADS = 4  # blocks; fewer are done sooner than handed over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +107,9 @@ class Shrunk:
                 return value, slope, design[rows].T @ by_score
 
             parts = (
-                each_block(part, blocks) if threads and len(blocks) > 1 else [part(rows) for rows in blocks]
+                each_block(part, blocks)
+                if threads and len(blocks) >= _WORTH_THREADS
+                else [part(rows) for rows in blocks]
             )
             pull = penalty[:, None] * matrix
             value = sum(one[0] for one in parts) + 0.5 * float((pull * matrix).sum()) + 0.5 * shift**2
@@ -114,13 +117,7 @@ class Shrunk:
             inner_slope = basis.T @ sum(one[2] for one in parts) + pull
             return value / self.size, np.concatenate([[unit * slope], inner_slope.ravel()]) / self.size
 
-        found = minimize(
-            loss,
-            point,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _MOST_STEPS, "ftol": tolerance, "gtol": 1e-6},
-        ).x
+        found = lowest_point(loss, point, curvature=1 / self.size, tolerance=tolerance, most=_MOST_STEPS)
         matrix = np.zeros((len(spread), self.actions))
         matrix[used] = basis @ found[1:].reshape(shape)
         return Coefficients(1 + unit * float(found[0]), matrix)

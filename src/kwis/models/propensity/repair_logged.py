@@ -37,6 +37,7 @@ KEPT = "propensities were kept as given: no repair makes held-out actions more l
 """What is said of them where nothing was repaired, though it was tried."""
 _SHARES = np.linspace(0, 1, 21)
 _STEPS = 2
+_MOST_CELLS = 1 << 23  # of a design that is kept for refits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,7 +68,12 @@ class LoggedRepairModel:
     _context_choice: Chosen | None = field(default=None, repr=False)
 
     def propensity(
-        self, features: ArrayLike, action: ArrayLike, given: ArrayLike, available: Mask | None = None
+        self,
+        features: ArrayLike,
+        action: ArrayLike,
+        given: ArrayLike,
+        available: Mask | None = None,
+        design: Floats | None = None,
     ) -> Floats:
         """``(n,)`` propensity of the action taken, on any rows like those it was learnt from."""
         rows = check.contexts(features, "features")
@@ -75,19 +81,32 @@ class LoggedRepairModel:
             codes(action, len(rows), self.n_actions),
             check.propensities(given, "given", len(rows), like="features"),
         )
-        return kept(self._applied(rows, taken, said, available))
+        return kept(self._applied(rows, taken, said, available, design))
 
-    def refitted(self, rows: Material, given: Floats, rng: np.random.Generator) -> LoggedRepairModel:
+    def design(self, features: Floats) -> Floats | None:
+        """What refits and their propensities have in common, for those who need several; None where there is
+        nothing, or it would be too large.
+        """
+        level = self._level
+        if level is None or len(features) * level.spread.size > _MOST_CELLS:
+            return None
+        return _design(level.terms, features)
+
+    def refitted(
+        self, rows: Material, given: Floats, rng: np.random.Generator, design: Floats | None = None
+    ) -> LoggedRepairModel:
         """The same repair learnt from other rows, with everything that was chosen left as it is."""
-        level = None if self._level is None else self._level.refitted(rows, given)
+        level = None if self._level is None else self._level.refitted(rows, given, design)
         return replace(
             self,
             _level=level,
             _context=None if self._context_choice is None else self._context_choice.fit(rows, rng),
         )
 
-    def _applied(self, features: Floats, action: Ints, given: Floats, available: Mask | None) -> Floats:
-        made = given if self._level is None else self._level(features, action, given)
+    def _applied(
+        self, features: Floats, action: Ints, given: Floats, available: Mask | None, design: Floats | None
+    ) -> Floats:
+        made = given if self._level is None else self._level(features, action, given, design)
         if self._context is None:
             return made
         flat = uniform(available, len(action), self.n_actions)
@@ -159,16 +178,26 @@ class Level:
     coefficients: Coefficients
 
     @classmethod
-    def of(cls, terms: Terms, spread: Floats, rows: Material, given: Floats) -> Level:
-        known = Inverses(_design(terms, rows.features), rows.action, 1 / given, _available(rows))
+    def of(
+        cls,
+        terms: Terms,
+        spread: Floats,
+        rows: Material,
+        given: Floats,
+        design: Floats | None = None,
+        start: Coefficients | None = None,
+    ) -> Level:
+        made = _design(terms, rows.features) if design is None else design
+        known = Inverses(made, rows.action, 1 / given, _available(rows))
         learner = inverse_means(known, rows.given.shape[1], rows.weight)
-        return cls(terms=terms, spread=spread, coefficients=learner.fit(spread))
+        return cls(terms=terms, spread=spread, coefficients=learner.fit(spread, start))
 
-    def refitted(self, rows: Material, given: Floats) -> Level:
-        return Level.of(self.terms, self.spread, rows, given)
+    def refitted(self, rows: Material, given: Floats, design: Floats | None = None) -> Level:
+        return Level.of(self.terms, self.spread, rows, given, design, self.coefficients)
 
-    def __call__(self, features: Floats, action: Ints, given: Floats) -> Floats:
-        return np.minimum(given * factors(_design(self.terms, features), action, self.coefficients), 1.0)
+    def __call__(self, features: Floats, action: Ints, given: Floats, design: Floats | None = None) -> Floats:
+        made = _design(self.terms, features) if design is None else design
+        return np.minimum(given * factors(made, action, self.coefficients), 1.0)
 
 
 def _blocks(terms: Terms, features: Floats) -> Mapping[str, Floats]:
@@ -176,7 +205,11 @@ def _blocks(terms: Terms, features: Floats) -> Mapping[str, Floats]:
 
 
 def _design(terms: Terms, features: Floats) -> Floats:
-    return np.hstack(list(_blocks(terms, features).values()))
+    return _beside(_blocks(terms, features))
+
+
+def _beside(blocks: Mapping[str, Floats]) -> Floats:
+    return np.hstack(list(blocks.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -221,8 +254,9 @@ class _PoolStep(_Step):
 
 def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
     part, weight = splits.rows, splits.rows.weight
-    known = Inverses(_design(terms, part.features), part.action, 1 / said, _available(part))
-    sizes = {name: block.shape[1] for name, block in _blocks(terms, part.features).items()}
+    blocks = _blocks(terms, part.features)
+    known = Inverses(_beside(blocks), part.action, 1 / said, _available(part))
+    sizes = {name: block.shape[1] for name, block in blocks.items()}
 
     def part_of(held: Mask) -> HeldOutPart:
         return HeldOutPart(

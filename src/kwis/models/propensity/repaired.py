@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -248,14 +248,19 @@ def _logged_only(
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
         learnt_from, seed = _learnt_from(labels, rng), int(rng.integers(2**31))
         refits = room((rows.n, int(labels.max()) + 1))
+        design = whole.design(rows.features)
+
+        def some(part: Any) -> Floats | None:
+            return None if design is None else design[part]
 
         def fill(fold: int) -> None:
             others = learnt_from & (labels != fold)
-            model = whole.refitted(rows.take(others), given[others], np.random.default_rng([seed, fold]))
+            generator = np.random.default_rng([seed, fold])
+            model = whole.refitted(rows.take(others), given[others], generator, some(others))
             for part in stretches(rows.n, _ROWS_AT_ONCE):
                 open_to = None if sets is None else sets[part]
                 refits[part, fold] = model.propensity(
-                    rows.features[part], rows.action[part], given[part], open_to
+                    rows.features[part], rows.action[part], given[part], open_to, some(part)
                 )
 
         each_block(fill, range(refits.shape[1]))
