@@ -84,7 +84,7 @@ def test_the_map_and_the_tests_point_to_brazil():
     assert max(found.tests, key=lambda test: test.z).region == "country = BR"
     brazil = (log["country"] == "BR")[found.rows]
     assert found.mean[brazil].mean() > found.mean[~brazil].mean() + 0.1
-    assert len(found.rows) == 2000
+    assert len(found.rows) == 1000
 
 
 def test_tests_are_those_of_the_target_alone(report):

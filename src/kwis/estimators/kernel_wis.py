@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 CV = "cv"
 _MOVED = ("slope", "plug-in")  # former names, which have to be refused with a hint for one release
 EXACT_ROWS = 10_000
-EXACT_CHOICE_ROWS = 2_000
-"""Up to this many rows the bandwidth is found exactly, above to about a hundredth, unless exact is asked for:
-that moves an estimate by a thousandth of its standard error."""
 """Up to this many rows kernel sums are over all pairs, unless ``exact`` says otherwise."""
+EXACT_CHOICE_ROWS = 2_000
+"""Up to this many rows the bandwidth is found exactly, above to a few hundredths, unless ``exact`` is asked
+for; that moves estimates by about a thousandth of their standard error."""
 APPLIED_MEAN = 0.02
 """How far from 1 the weights that the plain form applies may average before it says so."""
 
@@ -58,7 +58,8 @@ class KernelWIS:
     exact
         Whether kernel sums are over all pairs of rows. False: from sampled neighbours, corrected and with an
         error bar, as :mod:`kwis.estimators.sampled` describes, at a bandwidth that is right to a few
-        hundredths. None: the former up to ``EXACT_ROWS`` rows. Resamples always are from all pairs.
+        hundredths. None: all pairs up to ``EXACT_ROWS`` rows, the bandwidth exactly up to
+        ``EXACT_CHOICE_ROWS``. Resamples always are from all pairs.
 
     See Also
     --------

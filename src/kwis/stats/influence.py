@@ -16,7 +16,9 @@ def draw_sums(influence: Floats, group: Ints | None) -> Floats:
     if group is None:
         return influence
     if influence.ndim == 1 and int(group.min()) >= 0 and int(group.max()) < _SPARSE * group.size:
-        sums = np.bincount(group, weights=influence)  # many times quicker than sorting
+        sums = np.asarray(
+            np.bincount(group, weights=influence), dtype=np.float64
+        )  # many times quicker than sorting
         present = np.bincount(group) > 0
         return sums if present.all() else sums[present]
     order = np.argsort(group, kind="stable")
