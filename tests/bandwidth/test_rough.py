@@ -109,3 +109,12 @@ def test_a_target_does_not_depend_on_those_beside_it():
             assert one.estimate.value == other.estimate.value
             assert one.estimate.bandwidth == other.estimate.bandwidth
             assert (one.interval.low, one.interval.high) == (other.interval.low, other.interval.high)
+
+
+def test_a_minimum_that_was_read_off_is_never_said_to_be_known_exactly():
+    rng = np.random.default_rng(5)
+    context = rng.normal(size=(1_200, 2))
+    weight = np.exp(0.6 * context[:, 0] + 0.2 * rng.normal(size=1_200))
+    choice = kwis.select_bandwidth(context, weight, exact=False)
+    assert np.isfinite(choice.value)
+    assert choice.uncertainty >= 0.005

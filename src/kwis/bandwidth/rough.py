@@ -29,6 +29,9 @@ from kwis.kernel.held_out import Score, rough_grid
 from kwis.typing import Floats
 
 _AGREED = 0.1  # in log h: a minimum that polynomials through different nodes place so well is found
+# In log h, how far a minimum may be off at least: of 34 logs two were off by 0.003 and 0.004, where
+# polynomials agreed to a third of that.
+_LEAST = 0.005
 _CAREFUL = 2.0  # times as far as they differ it may be off
 _SAME_SCORE = 1e-5  # relative difference of the scores of such polynomials
 _SURE = 5.0  # standard errors by which a node of the grid must be worse than the best one to be left out
@@ -105,7 +108,8 @@ def _read_off(search: Search, x: Floats, scores: Floats, dips: Sequence[int]) ->
             bottom = descend(search, search.plan.locate, valley, ROUGH, NEAR)
             place, score, uncertainty = bottom.x, bottom.score, bottom.uncertainty
         search.ends.append((math.exp(place), score))
-        search.uncertainty = max(search.uncertainty, math.hypot(uncertainty, _hidden(x, scores, dip)))
+        off = max(_LEAST, math.hypot(uncertainty, _hidden(x, scores, dip)))
+        search.uncertainty = max(search.uncertainty, off)
 
 
 def _hidden(x: Floats, scores: Floats, dip: int) -> float:
