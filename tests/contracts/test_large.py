@@ -27,7 +27,7 @@ def large() -> Any:
 
 def answer(door: Any, folder: Path, client: Any, exact: bool | None) -> Answer:
     def evaluate() -> kwis.Evaluation:
-        log, more = door(large(), plain(reward=["click", "spend"]), folder, client)
+        log, more = door(large(), plain(reward=["click", "spend"], propensity="told"), folder, client)
         asked = {"estimators": SOME, "by": "country", "repair": "never", "rng": 3, "exact": exact}
         return kwis.evaluate(log, ["p_new", "pick"], **asked, **more)
 
