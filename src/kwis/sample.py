@@ -106,6 +106,13 @@ class WeightedSample:
         object.__setattr__(new, "weight", weight)
         return new
 
+    def with_reward(self, reward: Floats) -> WeightedSample:
+        """The same rows with other rewards, which are clean, and without predictions of them."""
+        new = object.__new__(WeightedSample)
+        others = {entry.name: getattr(self, entry.name) for entry in fields(WeightedSample)}
+        new._store(**{**others, "reward": check.read_only(reward)})
+        return new
+
     def take(self, rows: ArrayLike, *, group: ArrayLike | None = None) -> WeightedSample:
         """Sample of the given rows, in that order, repeats allowed.
 

@@ -21,7 +21,7 @@ class Case:
     self_normalised: bool = False
     weights: Any = None  # of forms that weigh all rows together: from weights and masses to weights
     values: Any = None  # of forms that are no weighted mean of the rewards
-    half_normalised: bool = False  # the mean of a form divided by the rows and one by the weights
+    half_normalised: bool = False  # divided by the weights before and after shrinkage
 
     @property
     def linear(self):
@@ -75,7 +75,8 @@ def half_normalised_case(rule, parameter):
 
     def mean(weight, reward, mass):
         shrunken = forms[0].weights(weight, mass)
-        return (twin.vis(shrunken, reward, mass) + twin.wis(shrunken, reward, mass)) / 2
+        before = sum(c * w for w, c in zip(weight, mass, strict=True)) / sum(mass)
+        return (twin.vis(shrunken, reward, mass) / before + twin.wis(shrunken, reward, mass)) / 2
 
     return Case(
         kwis.HalfNormalised(rule, parameter), weights=forms[0].weights, values=mean, half_normalised=True

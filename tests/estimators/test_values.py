@@ -55,10 +55,13 @@ class TestTwins:
 
     def test_the_leverage_is_the_share_of_the_row_in_what_it_is_divided_by(self, case, mass):
         sample = some_sample(mass=mass)
-        loads = np.array([[1.0] * sample.n, case.applied(sample, masses(sample))]) * masses(sample)
-        rows, weights = loads / loads.sum(axis=1, keepdims=True)
         divides = getattr(case.estimator, "normalised", False)
-        share = (rows + weights) / 2 if case.half_normalised else weights if divides else rows
+        applied = case.applied(sample, masses(sample))
+        if case.half_normalised:
+            loads = [sample.weight, np.array(applied)]
+        else:
+            loads = [np.array(applied if divides else [1.0] * sample.n)]
+        share = np.mean([load * masses(sample) / (load @ masses(sample)) for load in loads], axis=0)
         np.testing.assert_allclose(case.estimator.estimate(sample).leverage, share, rtol=1e-12)
 
     def test_the_isolation_is_that_of_the_twin(self, case, mass):

@@ -21,7 +21,7 @@ nobody can shop for the answer.
    its weights may be light, and clipping them hides what tells policies apart. The choice is then
    ``doubly-robust-half-normalised-clipping``, where there is a reward model: what clipping takes away is left
    to it, and nothing else is there to fill the gap, so the two tests above do not apply. How well it fills it
-   cannot be told from such a log, hence the mean of the plain and the normalised form. Without a model the
+   cannot be told from such a log, hence the mean of two forms. Without a model the
    choice is ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as
    much bias as the log cannot rule out, and their verdict says that they are biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.

@@ -64,12 +64,6 @@ class PredictedSample(WeightedSample):
         )
         return new
 
-    def with_reward(self, reward: Floats) -> WeightedSample:
-        """The interactions with another reward, and no predictions."""
-        new = object.__new__(WeightedSample)
-        new._store(**{**_fields(self), "reward": check.read_only(reward)})
-        return new
-
 
 def _fields(sample: WeightedSample) -> dict[str, Any]:
     return {entry.name: getattr(sample, entry.name) for entry in fields(WeightedSample)}
