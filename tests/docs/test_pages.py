@@ -33,7 +33,7 @@ def test_few_blocks_are_not_run_and_each_says_why() -> None:
     }
     assert marked == {
         "README.md": ["installs the package", "creates an environment and runs all tests"],
-        "how-well-it-holds.md": ["takes hours", "takes hours", "takes minutes"],
+        "how-well-it-holds.md": ["takes hours", "takes minutes"],
         "large-logs.md": ["needs a cluster and its certificates"],
         "watching.md": ["needs GitHub", "needs Airflow", "needs MLflow"],
     }
