@@ -84,6 +84,8 @@ def call_of(function: Callable[..., Any], given: Mapping[str, Any]) -> Call:
 
 
 def _is_default(value: Any, default: Any) -> bool:
+    if type(value) is float and type(default) is int:  # the command reads 1 as 1.0
+        return value == default
     if default is inspect.Parameter.empty or type(value) is not type(default):
         return False
     return isinstance(value, str | int | float | tuple | type(None)) and value == default

@@ -56,6 +56,12 @@ def shop(n: int = 300, seed: int = 5) -> Any:
     )
 
 
+def described(n: int = 300, seed: int = 5) -> Any:
+    """The shop's log with a column that says what kind of message was sent."""
+    found = shop(n, seed)
+    return found.assign(kind=found["action"].map({"banner": "site", "email": "phone", "push": "phone"}))
+
+
 def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
     """Yes/no decisions; the choice of the policy is yes/no, or the numbers 0 and 1."""
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import kwis
-from tests.contracts.logs import ACTIONS, CONTEXT, many_levels, recommender, shop, switch
+from tests.contracts.logs import ACTIONS, CONTEXT, described, many_levels, recommender, shop, switch
 
 SOME = ["wis", "normalised-kernel-wis", "doubly-robust"]
 FEW = ["age", "country", "member"]
@@ -93,6 +93,20 @@ QUESTIONS: dict[str, Question] = {
         plain(propensity="logged", key="mark"),
         lambda: {"new": kwis.distribution("p_new")},
         {"estimators": SOME},
+    ),
+    "features of the actions": Question(
+        plain(propensity="logged", group="user"),
+        lambda: {"new": kwis.distribution("p_new")},
+        {
+            "estimators": ["vis", *SOME, "doubly-robust-wis"],
+            "action_features": {"banner": "site", "email": "phone", "push": "phone"},
+        },
+    ),
+    "features of the actions in a column": Question(
+        plain(propensity="logged", context=[*FEW, "kind"]),
+        lambda: {"new": kwis.distribution("p_new"), "pick": kwis.chosen("pick")},
+        {"estimators": SOME, "action_features": "kind", "by": "country", "interval": kwis.Bootstrap(40)},
+        described,
     ),
     "propensities to be estimated": Question(
         plain(propensity=False),

@@ -51,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("logs")
     frame().to_csv(where / "log.csv", index=False)
     frame()[["id", "pick"]].to_csv(where / "other.csv", index=False)
+    (where / "kinds.csv").write_text("name,kind,size\nA,letter,1\nB,letter,1\n")
     (where / "parts").mkdir()
     whole = Table.from_pandas(frame(), preserve_index=False)
     parquet.write_table(whole.slice(0, 150), where / "parts" / "a.parquet")
@@ -133,6 +134,18 @@ CASES: dict[str, Made] = {
         },
         **QUICK,
     ),
+    "features of the actions": lambda p: kwis.evaluate(
+        kwis.read_log(p / "log.csv", **{**ROLES, "propensity": 0.5}),
+        [kwis.always("B"), kwis.chosen("pick")],
+        action_features=f"{p / 'kinds.csv'}:kind,size",
+        **QUICK,
+    ),
+    "features of the actions in Python": lambda p: kwis.evaluate(
+        kwis.read_log(p / "log.csv", **{**ROLES, "propensity": 0.5}),
+        kwis.always("B"),
+        action_features={"A": "letter", "B": "letter"},
+        **QUICK,
+    ),
     "an action that is a number": lambda p: kwis.evaluate(
         kwis.read_log(p / "log.csv", action="taken", **ROLES),
         kwis.always(1),
@@ -163,6 +176,7 @@ NO_COMMAND = {
     "a list of files",
     "a generator",
     "the sample log",
+    "features of the actions in Python",
     "settings of estimators and intervals",
     *BOUND,
 }

@@ -65,15 +65,24 @@ def has_bounded_weights(log: LoggedBandit, target: TargetPolicy) -> bool:
     """Whether the weights of a target on a log have a bound that is known."""
     if log.propensity is None:
         return False
-    whole = known_distribution(log)
+    whole, evaluated = _both(log, target)
     floor = Floor.of(
         log.propensity if whole is None else least_positive(whole),
         np.arange(len(log)) if log.group is None else log.group,
     )
     ceiling = np.inf
-    if whole is not None and target.distribution is not None:
-        ceiling = float(safe_ratio(np.where(whole > 0, target.distribution, 0.0), whole).max())
+    if whole is not None and evaluated is not None:
+        ceiling = float(safe_ratio(np.where(whole > 0, evaluated, 0.0), whole).max())
     return is_bounded(floor, ceiling, float(weigh(log, target).weight.max()))
+
+
+def _both(log: LoggedBandit, target: TargetPolicy) -> tuple[Floats | None, Floats | None]:
+    """Distributions of the logger and the target over what weights are over: actions, or their features."""
+    logging, evaluated = known_distribution(log), target.distribution
+    return (
+        None if logging is None else target.over(logging),
+        None if evaluated is None else target.over(evaluated),
+    )
 
 
 def expected_effective_n(log: LoggedBandit, target: TargetPolicy) -> float:
@@ -84,9 +93,9 @@ def expected_effective_n(log: LoggedBandit, target: TargetPolicy) -> float:
     the rare large weights looks better than it is. Infinite where either distribution is not known, and with
     groups, whose rows are no draws of their own.
     """
-    whole = known_distribution(log)
-    if whole is None or target.distribution is None or log.group is not None:
+    whole, evaluated = _both(log, target)
+    if whole is None or evaluated is None or log.group is not None:
         return np.inf
-    squares = safe_ratio(np.where(whole > 0, target.distribution, 0.0) ** 2, whole).sum(axis=1)
+    squares = safe_ratio(np.where(whole > 0, evaluated, 0.0) ** 2, whole).sum(axis=1)
     mass = np.ones(len(log)) if log.row_weight is None else log.row_weight / log.row_weight.max()
     return float(mass.sum() ** 2 / max(float(mass**2 @ squares), 1e-300))

@@ -12,11 +12,16 @@ from kwis.cli.progress import progress
 from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors, console, print_answer
+from kwis.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from kwis.checks.findings import PropensityReport
     from kwis.data.log import LoggedBandit
 
+_NO_FEATURES = (
+    "`action-features` has no place in a check: propensities are tested action by action, whatever weights "
+    "are over"
+)
 SCHEMA = "kwis-check/1"
 """Name and version of the JSON printed."""
 EXAMPLES = (
@@ -30,6 +35,7 @@ EXAMPLES = (
 def check(
     named: LogOptions,
     target: opt.MaybeTarget = None,
+    action_features: opt.NoActionFeatures = None,
     limit: TimeLimit = None,
     json: opt.Json = False,
     require: gates.Require = None,
@@ -39,6 +45,8 @@ def check(
     Right propensities are called wrong with a probability of 5 %, over all tests together.
     """
     with clear_errors(), time_limit(limit):
+        if action_features is not None:
+            raise UnsupportedError(_NO_FEATURES)
         found, answer = _work(named, target or [])
         if json:
             print_answer(_json(answer))

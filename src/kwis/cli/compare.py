@@ -48,6 +48,7 @@ def compare(
     wording: Wording,
     target: opt.Target,
     estimator: opt.Estimator = None,
+    action_features: opt.ActionFeatures = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
@@ -64,7 +65,13 @@ def compare(
         output = Output.of(report=report, json=json, json_file=json_file)
         output.check(named.files())
         stage = Stage(
-            estimator=estimator, interval=interval, repair=repair, level=level, seed=seed, wording=wording
+            estimator=estimator,
+            action_features=action_features,
+            interval=interval,
+            repair=repair,
+            level=level,
+            seed=seed,
+            wording=wording,
         )
         _, answer = stage.work(named, target)
         if require_best is not None and require_best not in answer.targets:

@@ -27,6 +27,7 @@ EXAMPLES = (
     "kwis evaluate log.csv --reward click --context age,country --target p_new --by country",
     "kwis evaluate shop.db --query 'SELECT * FROM log' --context age --target A=p_new --target B=chosen:pick",
     "kwis evaluate logs/ --context age,country --target p_new",
+    "kwis evaluate log.parquet --propensity p_ --target distribution:new_ --action-features items.csv:genre",
     "kwis evaluate /shared/logs/ --context age,country --target p_new --scheduler tcp://head:8786",
     "kwis evaluate 'logs/*.parquet' --context age --target p_new --fail-below 0.12 --using low && ./deploy",
 )
@@ -39,6 +40,7 @@ def evaluate(
     target: opt.Target,
     by: opt.By = None,
     estimator: opt.Estimator = None,
+    action_features: opt.ActionFeatures = None,
     statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
@@ -87,6 +89,7 @@ def evaluate(
                 by=by,
                 estimator=estimator,
                 interval=interval,
+                action_features=action_features,
                 statistic=statistic,
                 repair=repair,
                 level=level,
@@ -110,6 +113,7 @@ class Stage:
     level: float
     seed: int
     interval: str | None = None
+    action_features: str | None = None
     statistic: str = "mean"
     by: list[str] | None = None
     exact: bool | None = None
@@ -133,6 +137,7 @@ class Stage:
                 estimators=estimators_of(opt.listed(self.estimator)),
                 interval=self.interval,
                 by=by,
+                action_features=self.action_features,
                 statistic=self.statistic,
                 repair=self.repair.value,
                 level=self.level,

@@ -235,6 +235,18 @@ Statistic = Annotated[
         "lower-cvar:0.05 (mean of the lowest 5 %) or above:10 (share above 10).",
     ),
 ]
+ActionFeatures = Annotated[
+    str | None,
+    typer.Option(
+        "--action-features",
+        metavar="COLUMNS|FILE[:COLUMNS]",
+        rich_help_panel=WORK,
+        show_default=False,
+        help="What describes the actions, for weights over that instead of over many actions: columns of the "
+        "log, or a file with a row per action.",
+    ),
+]
+NoActionFeatures = Annotated[str | None, typer.Option("--action-features", hidden=True)]
 Repair = Annotated[
     RepairChoice,
     typer.Option(

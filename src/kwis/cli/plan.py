@@ -47,6 +47,7 @@ def plan(
     difference: Difference = None,
     power: Power = 0.8,
     logging: Logging = None,
+    action_features: opt.ActionFeatures = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
@@ -60,7 +61,13 @@ def plan(
             policy = targets_of([target], read.table)
             from kwis.evaluation.plan import plan as planned
 
-            options: dict[str, Any] = {"repair": repair.value, "level": level, "rng": seed, "progress": told}
+            options: dict[str, Any] = {
+                "action_features": action_features,
+                "repair": repair.value,
+                "level": level,
+                "rng": seed,
+                "progress": told,
+            }
             other = None if logging is None else targets_of([logging], read.table)
             found = planned(
                 read,

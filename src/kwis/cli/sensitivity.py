@@ -13,7 +13,7 @@ from kwis.cli.reading import LogOptions, takes_log
 from kwis.cli.targets import targets_of
 from kwis.cli.terminal import clear_errors, print_answer
 from kwis.cli.wording import LowerIsBetter, Minimise, lowered
-from kwis.errors import InputError
+from kwis.errors import InputError, UnsupportedError
 
 SCHEMA = "kwis-sensitivity/1"
 """Name and version of the JSON printed."""
@@ -39,6 +39,7 @@ def sensitivity(
     gamma: Gamma = None,
     minimise: Minimise = False,
     lower_is_better: LowerIsBetter = None,
+    action_features: opt.NoActionFeatures = None,
     repair: opt.Repair = opt.RepairChoice.AUTO,
     seed: opt.Seed = 0,
     limit: TimeLimit = None,
@@ -49,6 +50,10 @@ def sensitivity(
     """
     with clear_errors(), time_limit(limit):
         factors = _factors(gamma)
+        if action_features is not None:
+            from kwis.evaluation.sensitivity import NO_FEATURES
+
+            raise UnsupportedError(NO_FEATURES)
         with progress(f"reading {named.source}"):
             read = named.read()
             targets = targets_of(target, read.table)

@@ -71,6 +71,7 @@ def watch(
     target: opt.Target,
     bounds: Bounds = "0,1",
     largest_weight: LargestWeight = None,
+    action_features: opt.ActionFeatures = None,
     level: opt.Level = 0.95,
     state: State = None,
     settle: Settle = 2.0,
@@ -92,6 +93,7 @@ def watch(
         options = {
             "bounds": _pair(bounds),
             "largest_weight": largest_weight,
+            "action_features": action_features,
             "level": level,
             "state": state,
             "settle": settle,

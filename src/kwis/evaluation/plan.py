@@ -137,6 +137,11 @@ def plan(
         raise InputError(f"`power` must be a number from 0.5 to below 1, got {power!r}")
     if difference is not None and not (isinstance(difference, int | float) and math.isfinite(difference)):
         raise InputError(f"`difference` must be a finite number, got {difference!r}")
+    if logging is not None and options.get("action_features") is not None:
+        raise InputError(
+            "`logging` must go without `action_features`: what another policy logs is foretold from weights "
+            "over actions"
+        )
     if not isinstance(log, LoggedBandit):
         said = {name: options.pop(name) for name in LogArguments.__annotations__ if name in options}
         if reward is not None and not isinstance(log, ScannedLog):

@@ -21,11 +21,12 @@ from kwis.evaluation.mend import Mended, mend
 from kwis.evaluation.own_propensities import own_propensities
 from kwis.evaluation.pooling import pooled
 from kwis.evaluation.sharing import questions, with_shared_draws_grouped
-from kwis.models.propensity.check import refuse_deterministic
+from kwis.models.propensity.check import known_distribution, refuse_deterministic
 from kwis.models.propensity.estimate import EstimatedPropensity
 from kwis.models.reward import PredictedRewards
+from kwis.policy.action_features import FeatureGroups
 from kwis.policy.discrete import TargetPolicy, importance_weights, weigh
-from kwis.policy.marginal import ActionFeatures, feature_groups, marginal
+from kwis.policy.marginal import marginal
 from kwis.result.records import LOGGING_POLICY, Row
 from kwis.runtime.arrays import kept
 from kwis.sample import WeightedSample
@@ -69,7 +70,7 @@ class Ready:
             if self.estimated is None
             else self.estimated.refits
         )
-        if learnt is None or not learnt.shape[1]:
+        if learnt is None or not learnt.shape[1] or target.weight is not None:
             return Policy(name=target.name, samples=samples)
         given = self.as_given().log.propensity
         assert given is not None
@@ -114,12 +115,12 @@ class Ready:
         """
         return replace(self, targets=pooled(self.log, self.targets))
 
-    def over_features(self, features: ActionFeatures | None) -> Ready:
+    def over_features(self, features: FeatureGroups | None) -> Ready:
         """The same with weights over features of the actions, if there are any."""
         if features is None:
             return self
-        groups = feature_groups(self.log, features)
-        return replace(self, targets=tuple(marginal(self.log, target, groups) for target in self.targets))
+        log = replace(self.log, behaviour=known_distribution(self.log))
+        return replace(self, targets=tuple(marginal(log, target, features) for target in self.targets))
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""

@@ -14,7 +14,7 @@ from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
 from kwis.evaluation.split import By, combinations_in, splits_by
-from kwis.policy.marginal import ActionFeatures
+from kwis.policy.action_features import ActionFeatures, feature_groups
 from kwis.policy.target import Targets, resolve_targets
 from kwis.result.evaluation import Evaluation
 from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode, Seed
@@ -87,7 +87,8 @@ def evaluate(
         :mod:`kwis.estimators.sampled` describes; None: by the number of rows.
     action_features
         What describes the actions, for weights over that instead of over many actions: a mapping from actions
-        to a label or several, or an array with a row per action; see :mod:`kwis.policy.marginal`.
+        to a label or several, columns of the log, a table with a row per action such as
+        ``"items.csv:genre"``, or an array; see :mod:`kwis.policy.action_features`.
     statistic
         What of the rewards is estimated: ``"mean"``, ``"quantile:0.95"``, ``"cvar:0.95"``,
         ``"lower-cvar:0.05"`` or ``"above:10"``, see :mod:`kwis.evaluation.statistic`.
@@ -147,8 +148,10 @@ def evaluate(
     combinations_in(log, by)
     try:
         targets = resolve_targets(log, target)
+        features = None if action_features is None else feature_groups(log, action_features)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
+    log = log if features is None else log.without_context(features.columns)
     # What computes is loaded now that the log is read: a wrong name of a column need not wait for it.
     from kwis.evaluation.account import few_rows, with_call
     from kwis.evaluation.flow import Run, Stages
@@ -179,7 +182,7 @@ def evaluate(
     steps = Stages(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
-        ready = ready.repaired(repair).pooled().over_features(action_features)
+        ready = ready.repaired(repair).pooled().over_features(features)
         answer = Run(
             ready=ready,
             roster=roster,

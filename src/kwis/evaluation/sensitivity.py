@@ -22,7 +22,7 @@ from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, takes_log_arguments
 from kwis.data.read.collect import opened
 from kwis.data.read.scan import Log
-from kwis.errors import InputError
+from kwis.errors import InputError, UnsupportedError
 from kwis.policy.discrete import TargetPolicy
 from kwis.policy.target import Targets, resolve_targets
 from kwis.result.odds import Sensitivity, SensitivityAnalysis
@@ -30,6 +30,10 @@ from kwis.result.presentation import rewards_to_lower
 from kwis.runtime.threads import engine
 from kwis.typing import REPAIR_MODES, Classifier, Floats, RepairMode, Seed
 
+NO_FEATURES = (
+    "`action_features` has no place in a sensitivity analysis: it asks how wrong propensities of actions may "
+    "be, and what that does to weights over features is not known"
+)
 _ROUNDING = 1e-12
 _LARGEST = 1e6  # odds wrong by more than that are no error but another log
 
@@ -76,6 +80,8 @@ def sensitivity(
     >>> print(repr(kwis.sensitivity(log, "p_new", gamma=[1, 2], repair="never")).split("; ")[0])
     p_new is estimated better than the logging policy on click (0.331 against 0.275)
     """
+    if "action_features" in said:
+        raise UnsupportedError(NO_FEATURES)
     refuse_unknown(said, "sensitivity")
     check.one_of(repair, "repair", REPAIR_MODES)
     factors = np.asarray(gamma).ravel()

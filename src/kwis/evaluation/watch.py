@@ -28,7 +28,10 @@ from kwis.data.read.read_log import completed, read_source
 from kwis.errors import InputError
 from kwis.evaluation.tally import Tally
 from kwis.intervals.sequence import BettingSequence
+from kwis.models.propensity.check import known_distribution
+from kwis.policy.action_features import ActionFeatures, feature_groups
 from kwis.policy.discrete import importance_weights
+from kwis.policy.marginal import marginal_weights
 from kwis.policy.simple import EpsilonGreedy, Uniform
 from kwis.policy.target import Targets, resolve_targets
 from kwis.results import Interval
@@ -137,6 +140,7 @@ def watch(
     *,
     bounds: tuple[float, float] = (0.0, 1.0),
     largest_weight: float | None = None,
+    action_features: ActionFeatures | None = None,
     level: float = 0.95,
     state: str | os.PathLike[str] | None = None,
     settle: float = SETTLE,
@@ -161,6 +165,8 @@ def watch(
     largest_weight
         What no weight can exceed, known beforehand, such as the inverse of the smallest propensity; it makes
         intervals narrower, see :class:`kwis.BettingSequence`.
+    action_features
+        What describes the actions, as in :func:`kwis.evaluate`, for weights over that.
     level
         Probability with which the intervals of all targets hold, at all looks.
     state
@@ -191,7 +197,13 @@ def watch(
     >>> look.rows, look.files, look.fresh
     (500, 2, ('day-2.csv',))
     """
-    arguments = {"target": target, "bounds": bounds, "largest_weight": largest_weight, **said}
+    arguments = {
+        "target": target,
+        "bounds": bounds,
+        "largest_weight": largest_weight,
+        "action_features": action_features,
+        **said,
+    }
     refuse_unknown(said, "watch")
     how = BettingSequence(bounds=bounds, largest_weight=largest_weight)
     check.level(level)
@@ -211,7 +223,7 @@ def watch(
         other = kept.holding(mark)
         tally = kept.tally
         if other is None:
-            tally = _counted(kept.tally, file, target, how, said)
+            tally = _counted(kept.tally, file, target, how, action_features, said)
         if is_changed(file):  # while it was read
             waiting.append(Waiting(name=file.name, reason="it is still being written"))
             continue
@@ -225,7 +237,12 @@ def watch(
 
 
 def _counted(
-    tally: Tally | None, file: Arrived, target: Targets, how: BettingSequence, said: LogArguments
+    tally: Tally | None,
+    file: Arrived,
+    target: Targets,
+    how: BettingSequence,
+    action_features: ActionFeatures | None,
+    said: LogArguments,
 ) -> Tally:
     """The sums after one more file; whatever is wrong with it is said with its name."""
     try:
@@ -240,6 +257,10 @@ def _counted(
             raise InputError(f"`target` must be {', '.join(tally.values)} as before, got {', '.join(names)}")
         assert log.propensity is not None
         weights = {one.name: importance_weights(one.logged, log.propensity) for one in policies}
+        if action_features is not None:
+            features = feature_groups(log, action_features)
+            known = replace(log, behaviour=known_distribution(log))
+            weights = {one.name: marginal_weights(known, one, features) for one in policies}
         inverse = {
             str(label): importance_weights((log.action == code).astype(np.float64), log.propensity)
             for code, label in enumerate(log.action_names)

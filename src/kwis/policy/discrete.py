@@ -217,9 +217,9 @@ class TargetPolicy:
     factor
         ``(n,)`` what weights are multiplied by where several loggers are pooled; None: nothing. See
         :mod:`kwis.policy.loggers`.
-    weight
-        ``(n,)`` weights over features of the actions, which then take the place of those over actions; see
-        :mod:`kwis.policy.marginal`.
+    weight, alike
+        ``(n,)`` weights over features of the actions, which then take the place of those over actions, and
+        ``(K,)`` numbers that are equal for actions with the same features; see :mod:`kwis.policy.marginal`.
     """
 
     name: str
@@ -232,6 +232,15 @@ class TargetPolicy:
     elsewhere: bool = False
     factor: Floats | None = None
     weight: Floats | None = None
+    alike: Ints | None = None
+
+    def over(self, chances: Floats) -> Floats:
+        """Probabilities of what weights are over, from those of actions: of features where weights are over
+        these, in columns by their number.
+        """
+        if self.alike is None:
+            return chances
+        return np.asarray(chances @ (self.alike[:, None] == np.arange(self.alike.max() + 1)))
 
     def noted(self, note: str) -> TargetPolicy:
         """The same with something more to say about it."""

@@ -10,48 +10,24 @@ those that share features (OffCEM, Saito, Ren and Joachims 2023).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from kwis.data.log import LoggedBandit
-from kwis.errors import InputError, UnsupportedError
+from kwis.errors import UnsupportedError
+from kwis.policy.action_features import FeatureGroups
 from kwis.policy.discrete import TargetPolicy, importance_weights
 from kwis.runtime.arrays import kept
-from kwis.typing import Ints
+from kwis.typing import Floats
 
-ActionFeatures: TypeAlias = Mapping[Any, Any] | Any
-"""From actions to their features, a label or several; or an array with one row per action, in the order of
-``log.action_names``."""
-
-
-def feature_groups(log: LoggedBandit, features: ActionFeatures) -> Ints:
-    """``(K,)`` which actions have the same features, as numbers from 0."""
-    if isinstance(features, Mapping):
-        given = dict(features)
-        missing = [name for name in log.action_names if name not in given]
-        if missing:
-            raise InputError(
-                f"`action_features` must name every action of the log, got none for {missing[0]!r}"
-            )
-        rows = [given[name] for name in log.action_names]
-    else:
-        rows = list(np.asarray(features).tolist())
-        if len(rows) != log.n_actions:
-            raise InputError(
-                f"`action_features` must have one row per action, {log.n_actions} of them, got {len(rows)}"
-            )
-    labels = [tuple(row) if isinstance(row, list | tuple | np.ndarray) else (row,) for row in rows]
-    numbers: dict[tuple[Any, ...], int] = {}
-    try:
-        return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
-    except TypeError:
-        raise InputError("`action_features` must be labels or numbers that can be compared") from None
+DOUBT = (
+    "weights are over features of the actions, which is right only if actions that share them bring the same "
+    "reward, or a reward model knows by how much they differ"
+)
 
 
-def marginal(log: LoggedBandit, target: TargetPolicy, groups: Ints) -> TargetPolicy:
+def marginal(log: LoggedBandit, target: TargetPolicy, features: FeatureGroups) -> TargetPolicy:
     """The target with weights over features; as it is, with a note, where propensities are not those logged.
 
     A repair moves the probability of the logged action, which says nothing of the others.
@@ -61,22 +37,27 @@ def marginal(log: LoggedBandit, target: TargetPolicy, groups: Ints) -> TargetPol
             f"weights of {target.name} are over actions, not over `action_features`: its propensities were "
             f"{log.propensity_origin}"
         )
+    if features.count == log.n_actions:
+        return target.noted(
+            f"weights of {target.name} are over actions: no two of them share their `action_features`"
+        )
+    return replace(
+        target.noted(f"weights of {target.name} are over {features.count} values of `action_features`"),
+        weight=kept(marginal_weights(log, target, features)),
+        alike=features.of_action,
+        factor=None,
+        question=DOUBT if target.question is None else f"{target.question}; {DOUBT}",
+    )
+
+
+def marginal_weights(log: LoggedBandit, target: TargetPolicy, features: FeatureGroups) -> Floats:
+    """``(n,)`` probability of the logged action's features under the target over that under the logger."""
     if log.behaviour is None or target.distribution is None:
         whose = "the logging policy" if log.behaviour is None else target.name
         raise UnsupportedError(
-            f"`action_features` needs the probability of every action in each row; {whose} has none"
+            f"`action_features` needs the probability of every action in each row, one column per action or "
+            f"a mapping; {whose} has none"
         )
-    alike = groups[:, None] == np.arange(groups.max() + 1)
-    own = np.arange(len(log)), groups[log.action]
-    weight = importance_weights((target.distribution @ alike)[own], (log.behaviour @ alike)[own], log.rows)
-    said = f"weights of {target.name} are over {alike.shape[1]} values of `action_features`"
-    doubt = (
-        "weights are over features of the actions, which is right only if actions that share them bring the "
-        "same reward, or a reward model knows by how much they differ"
-    )
-    return replace(
-        target.noted(said),
-        weight=kept(weight),
-        factor=None,
-        question=doubt if target.question is None else f"{target.question}; {doubt}",
-    )
+    over = replace(target, alike=features.of_action).over
+    own = np.arange(len(log)), features.of_action[log.action]
+    return importance_weights(over(target.distribution)[own], over(log.behaviour)[own], log.rows)

@@ -26,7 +26,7 @@ _OF_LOG = (
 )
 _FLAGS = ("drop_missing", "skip_bad_lines")
 _OF_QUESTION = (
-    *("by", "estimators", "repair", "level", "rng", "exact", "interval", "statistic"),
+    *("by", "estimators", "action_features", "repair", "level", "rng", "exact", "interval", "statistic"),
     *("unit", "per", "reward_label", "lower_is_better"),
 )
 _OPTIONS = {
@@ -131,7 +131,7 @@ def _option(name: str, code: str) -> list[str]:
         texts = [f"{key}={entry}" for key, entry in value.items() if isinstance(entry, str | float | int)]
         if len(texts) == len(value) and all("," not in text and text.count("=") == 1 for text in texts):
             return [_OPTIONS[name], ",".join(texts)]
-    several = name == "candidates" and not isinstance(value, str)
+    several = name in ("candidates", "action_features") and not isinstance(value, str)
     if name not in _OPTIONS or value is None or isinstance(value, bool | dict) or several:
         raise _NoOptionError(f"there is no option for {name}={code}")
     entries = value if isinstance(value, list | tuple) else [value]

@@ -21,7 +21,8 @@ class Support:
         Actions that no row took.
     beyond
         Mean probability that the target gives to actions that were never logged, or whose logged probability
-        is 0 in that row; None where the target's distribution is unknown.
+        is 0 in that row; None where the target's distribution is unknown. Where weights are over features of
+        the actions, the same of features.
     rows
         Rows in which that probability is positive.
     """
@@ -37,10 +38,11 @@ def support(log: LoggedBandit, target: TargetPolicy) -> Support:
     never = tuple(name for name, count in zip(log.action_names, counts, strict=True) if not count)
     if target.distribution is None:
         return Support(never_logged=never, beyond=None, rows=0)
-    impossible = np.broadcast_to(counts == 0, target.distribution.shape)
+    evaluated = target.over(target.distribution)
+    impossible = np.broadcast_to(target.over(counts.astype(np.float64)) == 0, evaluated.shape)
     if log.behaviour is not None:
-        impossible = impossible | (log.behaviour == 0)
-    lost = (target.distribution * impossible).sum(axis=1)
+        impossible = impossible | (target.over(log.behaviour) == 0)
+    lost = (evaluated * impossible).sum(axis=1)
     return Support(
         never_logged=never, beyond=float(np.average(lost, weights=log.row_weight)), rows=int((lost > 0).sum())
     )
