@@ -160,6 +160,8 @@ def test_advice_on_a_policy_in_another_file_can_be_pasted(run: Run, tmp_path: Pa
 
 
 def test_intervals_have_names(run: Run, log: Path) -> None:
+    ended = run("evaluate", log, "-e", "vis", *QUICK[:2], "--json", "-t", "p_new", "--interval", "betting")
+    assert "betting" in json.loads(ended.out)["settings"]["intervals"]["vis"]
     ended = run("evaluate", log, *QUICK, "-t", "p_new", "--interval", "bootstrap")
     assert "bootstrap" in json.loads(ended.out)["settings"]["intervals"]["wis"].lower()
     ended = run("evaluate", log, *QUICK, "-t", "p_new", "--interval", "bootstraps")

@@ -77,6 +77,30 @@ def test_influential_rows_are_named_by_their_number_in_the_source(key: str | Non
         assert one.id == (row["mark"] if key else None)
 
 
+def test_blocks_of_rows_are_in_the_order_of_time() -> None:
+    """A cause that lasts for days is seen however the rows of the log are ordered."""
+    rng = np.random.default_rng(0)
+    n, day = 1000, np.repeat(np.arange(40), 25)
+    frame = {"x": rng.normal(size=n), "action": rng.integers(0, 2, n), "moment": np.arange(n), "day": day}
+    frame["reward"] = rng.normal(size=40)[day] + rng.normal(size=n)
+    mixed = rng.permutation(n)
+    asked: dict[str, Any] = {"propensity": 0.5, "context": "x", "estimators": ["wis"], "repair": "never"}
+    rows = {}
+    for name, order in (("in order", np.arange(n)), ("mixed", mixed)):
+        log = {column: values[order] for column, values in frame.items()}
+        for interval in ("bootstrap", "block-bootstrap:50"):
+            found = kwis.evaluate(log, kwis.always(1), interval=interval, time="moment", **asked)
+            rows[name, interval] = found.recommendation().row
+    ends = [(row.interval.low, row.interval.high) for row in rows.values()]
+    np.testing.assert_allclose(ends[1], ends[3], rtol=1e-10)
+    assert np.diff(ends[1]) > 1.5 * np.diff(ends[0])
+    assert rows["mixed", "block-bootstrap:50"].interval.method == "block-bootstrap-bca"
+    influence = rows["mixed", "block-bootstrap:50"].estimate.influence[np.argsort(mixed)]
+    np.testing.assert_allclose(
+        influence, rows["in order", "block-bootstrap:50"].estimate.influence, rtol=1e-9
+    )
+
+
 def test_blocks_of_rows_need_a_time_where_the_key_gives_the_order() -> None:
     blocks = {"interval": kwis.Bootstrap(20, method="percentile", block=5), "estimators": "wis"}
     with pytest.raises(kwis.InputError, match="`time` must be named for blocks of rows"):

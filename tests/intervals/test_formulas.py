@@ -376,6 +376,22 @@ def test_methods_are_known_by_name():
     assert interval_method(None) is None
     ready = kwis.Bootstrap(7)
     assert interval_method(ready) is ready
+    numbered = {
+        "empirical-bernstein:20": kwis.EmpiricalBernstein(20),
+        "Clopper_Pearson: 2.5": kwis.ClopperPearson(2.5),
+        "betting": kwis.BettingSequence(),
+        "betting-sequence:7": kwis.BettingSequence(largest_weight=7),
+        "block-bootstrap": kwis.Bootstrap(block="auto"),
+        "block-bootstrap:30": kwis.Bootstrap(block=30),
+    }
+    for name, method in numbered.items():
+        assert interval_method(name) == method
+    assert refused(lambda: interval_method("clopper-pearson")).startswith(
+        "`interval` must say what weight times reward cannot exceed, as clopper-pearson:20 does"
+    )
+    assert refused(lambda: interval_method("student:3")).startswith("`interval` must have no number after")
+    assert refused(lambda: interval_method("bernstein:x")).startswith("`interval` must have a number after")
+    assert refused(lambda: interval_method("block-bootstrap:2.5")).startswith("`block` must be ")
     for wrong in ("best", kwis.Bootstrap, 3):
         assert refused(lambda wrong=wrong: interval_method(wrong)).startswith("`interval` must be ")
 

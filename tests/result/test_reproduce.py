@@ -150,6 +150,7 @@ CASES: dict[str, Made] = {
         kwis.read_log(p / "log.csv", action="taken", **ROLES),
         kwis.always(1),
         statistic="quantile:0.5",
+        interval="block-bootstrap:20",
     ),
     "a frame and functions": lambda p: kwis.evaluate(
         kwis.read_log(frame(), **ROLES), {"everybody": treat_all, "older": by_age}, **QUICK

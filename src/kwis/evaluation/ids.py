@@ -29,17 +29,20 @@ def id_column(log: LoggedBandit) -> str | None:
     return None
 
 
-def key_order(log: LoggedBandit) -> Ints | None:
-    """The rows in the order of their keys, or of time and key where the log has both; None where they are in
-    it already, or have no key.
+def row_order(log: LoggedBandit, *, by_time: bool = False) -> Ints | None:
+    """The rows in the order of their keys, or of time and key where the log has both, or with ``by_time`` of
+    time alone; None where they are in it already.
 
     Everything random goes by the place of a row, so that rows in this order are drawn, and dealt to folds,
     alike however files and rows were ordered. Rows that share a key stay in the order that they have.
     """
     if log.key is None:
-        return None
-    keys = log.table.column(log.key).values
-    order = np.argsort(keys, kind="stable") if log.time is None else np.lexsort((keys, log.time))
+        if not by_time or log.time is None:
+            return None
+        order = np.argsort(log.time, kind="stable")
+    else:
+        keys = log.table.column(log.key).values
+        order = np.argsort(keys, kind="stable") if log.time is None else np.lexsort((keys, log.time))
     return None if np.array_equal(order, np.arange(log.n)) else order
 
 

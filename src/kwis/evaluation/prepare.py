@@ -15,7 +15,7 @@ from kwis.checks.propensity import propensity_report
 from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
-from kwis.evaluation.ids import key_order
+from kwis.evaluation.ids import row_order
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, mend
 from kwis.evaluation.own_propensities import own_propensities
@@ -163,8 +163,12 @@ def prepare(
     *,
     propensity_model: Classifier | str | None = None,
     rng: Seed = 0,
+    by_time: bool = False,
 ) -> Ready:
-    """Keep the columns of the targets out of the context, and estimate propensities where there are none."""
+    """Keep the columns of the targets out of the context, and estimate propensities where there are none.
+
+    With ``by_time`` rows are put in the order of time, where the log has times.
+    """
     seed = seed_of(rng)
     names = [policy.name for policy in targets]
     if LOGGING_POLICY in names:
@@ -173,7 +177,7 @@ def prepare(
             f"compared with"
         )
     log = log.without_context(column for policy in targets for column in policy.columns)
-    order = key_order(log)
+    order = row_order(log, by_time=by_time)
     if order is not None:
         log, targets = log.take(order), tuple(policy.take(order) for policy in targets)
     log = with_shared_draws_grouped(with_copies_grouped(log))

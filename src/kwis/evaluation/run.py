@@ -68,7 +68,8 @@ def evaluate(
         An interval method for everything: :class:`kwis.StudentInterval` (None means the same),
         :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`, or a bound that holds at every sample size,
         :class:`kwis.LogarithmicSmoothing` or :class:`kwis.EmpiricalBernstein`, for the estimator it applies
-        to; or the name of one, such as ``"bootstrap"``.
+        to; or the name of one, such as ``"bootstrap"`` or ``"clopper-pearson:20"``, of
+        :mod:`kwis.intervals.names`.
     level
         Confidence level of the intervals.
     by
@@ -167,11 +168,12 @@ def evaluate(
     wanted = Statistic.of(statistic)
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
-        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng)
+        blocks = method is not None and draws_blocks(method)
+        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng, by_time=blocks)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)
-    if method is not None and draws_blocks(method) and ready.log.key is not None and ready.log.time is None:
+    if blocks and ready.log.key is not None and ready.log.time is None:
         raise InputError("`time` must be named for blocks of rows where rows have a `key` and no order")
     few = few_rows(ready.log.n)
     if few is not None:
