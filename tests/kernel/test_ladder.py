@@ -37,8 +37,26 @@ def test_products_along_bandwidths_are_those_of_each(coded: bool, scale: float) 
         np.testing.assert_allclose(made, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_the_number_of_threads_changes_no_bit() -> None:
-    context, bandwidths = example(), 2.0 ** np.arange(3.0, -4.0, -1.0)
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_distances_between_many_columns_are_products_where_these_are_exact(coded: bool, far: float) -> None:
+    context = example(60, coded)
+    context[7, :3] = far  # one row so far away that products would cancel
+    categorical = (59,) if coded else ()
+    bandwidths = 8.0 * 2.0 ** (np.arange(-5, 6) / 2)
+    vectors = np.random.default_rng(5).random((bandwidths.size, N, 2))
+    found = kernel_products_along(context, bandwidths, RBF, categorical, vectors)
+    apart = np.zeros((N, N))
+    for place, column in enumerate(context.T):
+        own = column[:, None] - column
+        apart += 2.0 * (own != 0) if place in categorical else own**2
+    for bandwidth, pair, made in zip(bandwidths.tolist(), vectors, found, strict=True):
+        np.testing.assert_allclose(made, np.exp(-0.5 * apart / bandwidth**2) @ pair, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [3, 60])
+def test_the_number_of_threads_changes_no_bit(columns: int) -> None:
+    context, bandwidths = example(columns), 2.0 ** np.arange(3.0, -4.0, -1.0)
     vectors = np.random.default_rng(3).random((7, N, 2))
     found = []
     for threads in (1, 2):

@@ -69,6 +69,14 @@ def uses_compiled_tiles(geometry: Geometry, kernel: Kernel) -> bool:
     return kernel is RBF and geometry.n >= _COMPILED_ROWS and not wide
 
 
+def distances_are_products(geometry: Geometry, kernel: Kernel) -> bool:
+    """Whether the compiled loops would pay but for the many columns, which are better left to matrix
+    products.
+    """
+    wide = geometry.d > _WIDE and _COMPILED_ROWS <= geometry.n < _WIDE_ROWS
+    return kernel is RBF and wide and OneHot.of(geometry, 1) is None
+
+
 def kernel_products(
     context: Floats, bandwidth: Bandwidth, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats
 ) -> Floats:

@@ -63,3 +63,18 @@ def ladder_products(rows, x, codes, tiles, tile_codes, penalty, base, squarings,
             for rung in range(squarings.shape[0]):
                 out[rung, start + r, 0] = sums[r, rung, 0]
                 out[rung, start + r, 1] = sums[r, rung, 1]
+
+
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
+def ladder_from(q, squarings, vectors, out):
+    """The same for rows of which the distances ``q`` (rows, tiles, TILE) are known; ``out`` is (rungs, rows,
+    2).
+    """
+    k, sums = np.empty(TILE), np.empty((squarings.shape[0], 2))
+    for row in range(q.shape[0]):
+        sums[:] = 0.0
+        for tile in range(q.shape[1]):
+            _climb(q[row, tile], squarings, vectors[tile], k, sums)
+        for rung in range(squarings.shape[0]):
+            out[rung, row, 0] = sums[rung, 0]
+            out[rung, row, 1] = sums[rung, 1]

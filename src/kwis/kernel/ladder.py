@@ -3,7 +3,7 @@ divided by the root of 2, once or several times.
 
 Dividing the bandwidth of the RBF kernel by the root of 2 squares it, so the exponential, and the distance it
 is taken of, serve a whole ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits
-to the squares.
+to the squares. Distances between few rows of many columns are matrix products.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kwis.kernel import kernel_products, one_pass_per_bandwidth
-from kwis.kernel.geometry import Geometry
+from kwis.kernel import distances_are_products, kernel_products, one_pass_per_bandwidth
+from kwis.kernel.geometry import Geometry, Scaled, expands, mismatches, squared_distances
 from kwis.kernel.profiles import Kernel
-from kwis.kernel.tiling import Layout, Tiles
+from kwis.kernel.tiling import UNIT, Layout, Tiles
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
@@ -31,6 +31,13 @@ def kernel_products_along(
     """
     geometry = Geometry.of(context, categorical)
     out = np.empty(vectors.shape)
+    if distances_are_products(geometry, kernel):
+        smallest = geometry.scaled(float(bandwidths.min()))
+        if expands(smallest.numeric, smallest.numeric):
+            for rungs, squarings in ladders(bandwidths):
+                widest = geometry.scaled(float(bandwidths[rungs[0]]))
+                out[rungs] = _from_products(widest, squarings, vectors[rungs])
+            return out
     if one_pass_per_bandwidth(geometry, kernel):
         for place, bandwidth in enumerate(bandwidths.tolist()):
             out[place] = kernel_products(context, bandwidth, kernel, categorical, vectors[place])
@@ -58,8 +65,7 @@ def _products(geometry: Geometry, widest: float, squarings: Ints, vectors: Float
 
     layout = Layout.of(geometry.n, None)
     arrays = Tiles.of(geometry, layout).scaled(widest)
-    tiled = np.stack([[layout.tiled(column, np.float64) for column in pair.T] for pair in vectors])
-    by_tile = np.ascontiguousarray(tiled.transpose(2, 0, 1, 3))
+    by_tile = _by_tile(layout, vectors)
     out = np.empty(vectors.shape)
 
     def block(rows: slice) -> None:
@@ -67,3 +73,31 @@ def _products(geometry: Geometry, widest: float, squarings: Ints, vectors: Float
 
     each_block(block, row_blocks(geometry.n, _ROWS))
     return out
+
+
+def _by_tile(layout: Layout, vectors: Floats) -> Floats:
+    """``(tiles, rungs, 2, TILE)``, 0 where a tile has no row."""
+    tiled = np.stack([[layout.tiled(column, np.float64) for column in pair.T] for pair in vectors])
+    return np.ascontiguousarray(tiled.transpose(2, 0, 1, 3))
+
+
+def _from_products(points: Scaled, squarings: Ints, vectors: Floats) -> Floats:
+    """The same for contexts in units of the widest bandwidth."""
+    from kwis.kernel import fused_ladder
+
+    n = points.codes.shape[0]
+    by_tile = _by_tile(Layout.of(n, None), vectors)
+    # In the places of the last tile that no row has, any row does: what they are summed with is 0.
+    columns = points.take(np.minimum(np.arange(by_tile.shape[0] * by_tile.shape[3]), n - 1))
+
+    def block(rows: slice) -> Floats:
+        here = points.take(rows)
+        q = squared_distances(here.numeric, columns.numeric, by_difference=False)
+        if here.penalty.size:
+            q += 2 * mismatches(here, columns)
+        q *= UNIT**2
+        out = np.empty((len(vectors), len(q), 2))
+        fused_ladder.ladder_from(q.reshape(len(q), len(by_tile), -1), squarings, by_tile, out)
+        return out
+
+    return np.concatenate(each_block(block, row_blocks(n, _ROWS)), axis=1)
