@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks.local_map import local_mean_weight
+from kwis.checks.local_map import Place, local_mean_weight, local_mean_weights
 from kwis.checks.propensity import propensity_report
 from kwis.data.sample_log import sample_log
 from kwis.policy.discrete import weigh
@@ -91,3 +91,25 @@ def test_tests_are_those_of_the_target_alone(report):
     found = local_mean_weight(some_sample(20), "somebody else", report)
     assert (found.tests, found.p_value) == ((), 1.0)
     assert found.bandwidth == pytest.approx(math.sqrt(2) * 20 ** (-1 / 6))
+
+
+def test_maps_of_many_targets_are_those_of_each(report, monkeypatch):
+    monkeypatch.setattr("kwis.checks.local_map._PAIRS", 700 * 40)
+    sample = some_sample(700, mass=True)
+    rng = np.random.default_rng(1)
+    weights = [scale * rng.exponential(size=700) for scale in (1.0, 1.0, 1e-200, 1.0)]
+    bandwidths = [0.7, None, 0.7, math.inf]
+    places = [
+        Place(target="tilted", sample=sample.with_weight(weight), bandwidth=h)
+        for weight, h in zip(weights, bandwidths, strict=True)
+    ]
+    together = local_mean_weights(places, report)
+    for place, found in zip(places, together, strict=True):
+        alone = local_mean_weight(place.sample, "tilted", report, bandwidth=place.bandwidth)
+        np.testing.assert_allclose(found.mean, alone.mean, rtol=1e-12)
+        np.testing.assert_allclose(found.high, alone.high, rtol=1e-12)
+    for i, row in enumerate(together[0].rows[:5]):
+        columns = (sample.context.tolist(), weights[0].tolist(), sample.mass.tolist())
+        mean, error = twin.local_mean(*columns, 0.7, row)
+        assert together[0].mean[i] == pytest.approx(mean, rel=1e-10)
+        assert together[0].high[i] - together[0].mean[i] == pytest.approx(1.959963984540054 * error, rel=1e-9)

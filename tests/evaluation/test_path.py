@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,21 +46,28 @@ def test_a_path_meets_the_estimates_at_both_ends_and_where_it_was_chosen(evaluat
 def test_every_point_of_a_path_is_the_estimate_at_its_bandwidth(n, kernel):
     rng = np.random.default_rng(6)
     context = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 2, n)])
-    samples = tuple(
-        kwis.WeightedSample(
-            context=context,
-            weight=rng.exponential(size=n) * (rng.random(n) > 0.2),
-            reward=size * rng.normal(size=n),
-            categorical=2,
-            group=rng.integers(0, n // 2, n),
-            mass=rng.uniform(0.5, 2, n),
+    rows = {
+        "context": context,
+        "categorical": 2,
+        "group": rng.integers(0, n // 2, n),
+        "mass": rng.uniform(0.5, 2, n),
+    }
+    rewards = [size * rng.normal(size=n) for size in (1.0, 1e200)]
+    weights = [scale * rng.exponential(size=n) * (rng.random(n) > 0.2) for scale in (1.0, 1e-40)]
+    policies = [
+        Policy(
+            name=name,
+            samples=tuple(kwis.WeightedSample(weight=weight, reward=reward, **rows) for reward in rewards),
         )
-        for size in (1.0, 1e200)
-    )
+        for name, weight in zip("vw", weights, strict=True)
+    ]
     chosen = kwis.KernelWIS(1.3, kernel=kernel)
-    for sample, path in zip(
-        samples, paths_of(Policy(name="new", samples=samples), chosen, ["a", "b"], 0.95, None), strict=True
-    ):
+    samples = [sample for policy in policies for sample in policy.samples]
+    own = [(policy, replace(chosen, bandwidth=h)) for policy, h in zip(policies, (1.3, 0.4), strict=True)]
+    paths = paths_of(own, ["a", "b"], 0.95, None)
+    assert [(path.target, path.reward) for path in paths] == [("v", "a"), ("v", "b"), ("w", "a"), ("w", "b")]
+    for sample, path in zip(samples, paths, strict=True):
+        assert path.chosen in path.bandwidths
         for h, value, high in zip(path.bandwidths[1:-1], path.values[1:-1], path.highs[1:-1], strict=True):
             alone = kwis.KernelWIS(h, kernel=kernel, normalised=True).estimate(sample)
             assert value == pytest.approx(alone.value, rel=1e-9)

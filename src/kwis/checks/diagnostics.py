@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwis.checks.balance import balance
 from kwis.checks.bound import expected_effective_n, has_bounded_weights
-from kwis.checks.findings import PropensityReport, TargetDiagnostics
+from kwis.checks.findings import LocalMeanWeight, PropensityReport, TargetDiagnostics
 from kwis.checks.local_map import local_mean_weight
 from kwis.checks.verdict import verdict
 from kwis.checks.weight import weight_diagnostics
@@ -25,6 +25,7 @@ def target_diagnostics(
     bandwidth: Bandwidth | None = None,
     kernel: Kernel = RBF,
     rng: Seed = 0,
+    local: LocalMeanWeight | None = None,
 ) -> TargetDiagnostics:
     """Weights, local mean weight, balance, support and verdict of a target.
 
@@ -36,6 +37,8 @@ def target_diagnostics(
         The log weighed for the target, if it is at hand.
     bandwidth, kernel
         Of the local mean weight, usually those of Kernel-WIS.
+    local
+        The local mean weight, if it is at hand.
     """
     weighed = weigh(log, target) if sample is None else sample
     expected = expected_effective_n(log, target)
@@ -43,12 +46,14 @@ def target_diagnostics(
         weighed, bounded=has_bounded_weights(log, target), expected_effective_n=expected
     )
     reach = support(log, target)
+    if local is None:
+        local = local_mean_weight(
+            weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng
+        )
     return TargetDiagnostics(
         target=target.name,
         weights=weights,
-        local=local_mean_weight(
-            weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng
-        ),
+        local=local,
         balance=balance(log, weighed.weight),
         support=reach,
         verdict=verdict(weights, reach, propensity, target.name),

@@ -11,8 +11,10 @@ from kwis._validation import read_only
 from kwis.checks.diagnostics import target_diagnostics
 from kwis.checks.drift import drift, drift_with_targets
 from kwis.checks.findings import PropensityReport, TargetDiagnostics
+from kwis.checks.local_map import Place, local_mean_weights
 from kwis.checks.training import training_checks
 from kwis.checks.verdict import combine
+from kwis.estimators.protocol import Smoother
 from kwis.estimators.traits import NEIGHBOURS
 from kwis.evaluation.account import notes_of, settings_of
 from kwis.evaluation.caveats import about_rewards, about_training, lone_share, rare, verdicts_of
@@ -45,7 +47,6 @@ from kwis.evaluation.scope import scope_of
 from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split
 from kwis.evaluation.statistic import Statistic
-from kwis.kernel.profiles import RBF
 from kwis.models.reward import PredictedRewards, predict_rewards
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
@@ -191,20 +192,16 @@ class Run:
     ) -> dict[str, TargetDiagnostics]:
         log, found = self.ready.log, {}
         ids = id_column(log)
-        for target, policy in zip(self.ready.targets, policies, strict=True):
+        self.steps.within("averaging weights around contexts")
+        kernels = [kernel_of(measured, policy.name) for policy in policies]
+        maps = local_mean_weights(
+            [_place(policy, kernel) for policy, kernel in zip(policies, kernels, strict=True)],
+            report,
+            rng=self.ready.seed,
+        )
+        for target, policy, local in zip(self.ready.targets, policies, maps, strict=True):
             self.steps(f"checking {target.name}")
-            kernel = kernel_of(measured, target.name)
-            # At an infinite bandwidth the map would be flat and show nothing.
-            bandwidth = None if kernel is None or np.isinf(kernel.bandwidth).any() else kernel.bandwidth
-            about = target_diagnostics(
-                log,
-                target,
-                report,
-                sample=policy.samples[0],
-                bandwidth=bandwidth,
-                kernel=RBF if kernel is None else kernel.kernel,
-                rng=self.ready.seed,
-            )
+            about = target_diagnostics(log, target, report, sample=policy.samples[0], local=local)
             found[target.name] = with_ids(about, log, ids)
         return found
 
@@ -255,15 +252,25 @@ class Run:
         }
 
     def _paths(self, policies: Sequence[Policy], measured: Sequence[Measured]) -> tuple[Path, ...]:
-        found: list[Path] = []
-        rows = path_rows(self.ready.log.n, self.ready.seed)
-        for policy in policies:
-            kernel = kernel_of(measured, policy.name)
-            if kernel is not None and np.ndim(kernel.bandwidth) == 0:
-                found += paths_of(
-                    policy, kernel, self.ready.log.reward_names, self.intervals.level, rows, measured
-                )
-        return tuple(found)
+        shared = [(policy, kernel_of(measured, policy.name)) for policy in policies]
+        chosen = [
+            (policy, kernel)
+            for policy, kernel in shared
+            if kernel is not None and np.ndim(kernel.bandwidth) == 0
+        ]
+        rewards, level = self.ready.log.reward_names, self.intervals.level
+        return tuple(paths_of(chosen, rewards, level, path_rows(self.ready.log.n, self.ready.seed), measured))
+
+
+def _place(policy: Policy, kernel: Smoother | None) -> Place:
+    """What the map of its local mean weight is made of; at an infinite bandwidth it would be flat and show
+    nothing.
+    """
+    sample = policy.samples[0]
+    if kernel is None:
+        return Place(target=policy.name, sample=sample)
+    bandwidth = None if np.isinf(kernel.bandwidth).any() else kernel.bandwidth
+    return Place(target=policy.name, sample=sample, bandwidth=bandwidth, kernel=kernel.kernel)
 
 
 def _with_training(report: PropensityReport, training: Mapping[tuple[str, str], Verdict]) -> PropensityReport:

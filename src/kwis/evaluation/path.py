@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
 
 import numpy as np
 
 from kwis._validation import read_only
 from kwis.bandwidth.scale import typical_distance
 from kwis.estimators import traits
-from kwis.estimators.neighbourhood import locally_normalised
+from kwis.estimators.along import Curve, curves_along
 from kwis.estimators.protocol import Smoother
-from kwis.estimators.ratio import Applied, ratio_resamples
 from kwis.estimators.state_wis import StateWIS
 from kwis.estimators.wis import WIS
 from kwis.evaluation.measure import Measured, Policy
 from kwis.kernel.geometry import Geometry
-from kwis.kernel.ladder import kernel_products_along
-from kwis.kernel.profiles import Kernel
 from kwis.result.records import Path
 from kwis.results import Estimate
 from kwis.sample import WeightedSample
-from kwis.stats.influence import standard_error
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
@@ -41,106 +36,119 @@ def path_rows(n: int, seed: int) -> Ints | None:
 
 
 def paths_of(
-    policy: Policy,
-    estimator: Smoother,
+    chosen: Sequence[tuple[Policy, Smoother]],
     rewards: Sequence[str],
     level: float,
     rows: Ints | None,
     measured: Sequence[Measured] = (),
 ) -> list[Path]:
-    """One path per reward, with influence intervals; the error of a repair is not in them.
+    """One path for every policy and reward, with influence intervals; the error of a repair is not in them.
 
     Parameters
     ----------
-    estimator
-        With the kernel and the bandwidth chosen.
+    chosen
+        Policies, each with its estimator at the bandwidth chosen.
     rows
         Those to be used; None: all.
     measured
         What was measured on all rows; it may have the estimates at the bandwidth chosen.
     """
-    samples = policy.samples if rows is None else tuple(sample.take(rows) for sample in policy.samples)
-    if not samples[0].weight.any():
+    if not chosen:
         return []
-    chosen = float(estimator.bandwidth)
-    grid = bandwidth_grid(
-        typical_distance(Geometry.of(samples[0].context, samples[0].categorical)), chosen, samples[0].n
-    )
-    known = {one.reward: one.estimate for one in measured if rows is None and _same(one, policy, estimator)}
-    found = [
-        _along(sample, grid, estimator, known.get(reward))
-        for sample, reward in zip(samples, rewards, strict=True)
-    ]
-    reach = NormalDist().inv_cdf((1 + level) / 2)
+    first = chosen[0][0].samples[0]
+    geometry = Geometry.of(first.context, first.categorical)
+    typical = typical_distance(geometry if rows is None else geometry.take(rows))
+    known = () if rows is not None else measured
+    routes = [_Route.of(policy, estimator, rows, typical, rewards, known) for policy, estimator in chosen]
+    routes = [route for route in routes if route.samples[0].weight.any()]
+    curves: dict[int, list[Curve]] = {}
+    for kernel in dict.fromkeys(route.estimator.kernel for route in routes):
+        some = [place for place, route in enumerate(routes) if route.estimator.kernel == kernel]
+        own = [routes[place] for place in some]
+        found = curves_along([one.samples for one in own], [one.inside for one in own], kernel)
+        curves.update(zip(some, found, strict=True))
     return [
-        Path(
-            target=policy.name,
-            reward=reward,
-            bandwidths=read_only(grid),
-            values=read_only(values),
-            lows=read_only(values - reach * errors),
-            highs=read_only(values + reach * errors),
-            chosen=chosen,
-            level=level,
-            rows=samples[0].n,
-        )
-        for reward, (values, errors) in zip(rewards, found, strict=True)
+        route.path(number, reward, curves[place][number], level)
+        for place, route in enumerate(routes)
+        for number, reward in enumerate(rewards)
     ]
 
 
-def _same(one: Measured, policy: Policy, estimator: Smoother) -> bool:
-    """Whether this is the normalised form of the estimator, for the policy."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Route:
+    """The bandwidths that one policy is followed along.
+
+    Attributes
+    ----------
+    samples
+        One for every reward, on the rows of the path.
+    known
+        By the place of the reward, estimates at the bandwidth chosen that were made before.
+    """
+
+    target: str
+    samples: Sequence[WeightedSample]
+    estimator: Smoother
+    grid: Floats
+    known: Mapping[int, Estimate]
+
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        estimator: Smoother,
+        rows: Ints | None,
+        typical: float,
+        rewards: Sequence[str],
+        measured: Sequence[Measured],
+    ) -> _Route:
+        samples = policy.samples if rows is None else tuple(sample.take(rows) for sample in policy.samples)
+        known = {
+            rewards.index(one.reward): one.estimate
+            for one in measured
+            if one.target == policy.name and _same(one, estimator)
+        }
+        grid = bandwidth_grid(typical, float(estimator.bandwidth), samples[0].n)
+        return cls(target=policy.name, samples=samples, estimator=estimator, grid=grid, known=known)
+
+    @property
+    def chosen(self) -> float:
+        return float(self.estimator.bandwidth)
+
+    @property
+    def inside(self) -> Floats:
+        """Bandwidths that the estimates are not known at."""
+        return self.grid[~np.isin(self.grid, [0.0, math.inf, *([self.chosen] if self.known else [])])]
+
+    def path(self, number: int, reward: str, curve: Curve, level: float) -> Path:
+        """That of one reward, from its curve at the bandwidths inside."""
+        sample, known = self.samples[number], self.known.get(number)
+        at = {0.0: StateWIS(normalised=True).estimate(sample), math.inf: WIS().estimate(sample)}
+        at |= {} if known is None else {self.chosen: known}
+        points = {h: (one.value, one.std_error) for h, one in at.items()}
+        points |= dict(
+            zip(self.inside.tolist(), zip(*map(np.ndarray.tolist, curve), strict=True), strict=True)
+        )
+        values, errors = np.array([points[h] for h in self.grid.tolist()]).T
+        reach = NormalDist().inv_cdf((1 + level) / 2) * errors
+        return Path(
+            target=self.target,
+            reward=reward,
+            bandwidths=read_only(self.grid),
+            values=read_only(values.copy()),
+            lows=read_only(values - reach),
+            highs=read_only(values + reach),
+            chosen=self.chosen,
+            level=level,
+            rows=sample.n,
+        )
+
+
+def _same(one: Measured, estimator: Smoother) -> bool:
+    """Whether this is the normalised form of the estimator."""
     family, plain = traits.family(estimator), not traits.needs_predictions(one.estimator)
-    same = (
-        family is not None
-        and plain
-        and traits.normalised(one.estimator)
-        and traits.family(one.estimator) == family
-    )
-    return same and one.target == policy.name
-
-
-def _along(
-    sample: WeightedSample, grid: Floats, estimator: Smoother, known: Estimate | None
-) -> tuple[Floats, Floats]:
-    """Estimates and standard errors along the grid; ``known`` is that at the bandwidth of the estimator."""
-    at = {0.0: StateWIS(normalised=True).estimate(sample), math.inf: WIS().estimate(sample)}
-    at |= {} if known is None else {float(estimator.bandwidth): known}
-    values = np.array([at[h].value if h in at else math.nan for h in grid.tolist()])
-    errors = np.array([at[h].std_error if h in at else math.nan for h in grid.tolist()])
-    rest = np.array([h not in at for h in grid.tolist()])
-    values[rest], errors[rest] = _inside(sample, grid[rest], estimator.kernel)
-    return values, errors
-
-
-def _inside(sample: WeightedSample, bandwidths: Floats, kernel: Kernel) -> tuple[Floats, Floats]:
-    """The same at positive and finite bandwidths, from one pass over the pairs where the kernel allows it."""
-    rule = _Along(bandwidths, kernel)
-    found = ratio_resamples(rule, sample, np.ones((sample.n, bandwidths.size)), influence=True)
-    assert found.influence is not None
-    return found.values, np.array([standard_error(column, sample.group) for column in found.influence.T])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Along:
-    """Normalised Kernel-WIS with a bandwidth of its own on each resample."""
-
-    bandwidths: Floats
-    kernel: Kernel
-    name: ClassVar[str] = "normalised-kernel-wis"
-    normalised: ClassVar[bool] = True
-
-    def applied(self, sample: WeightedSample, counts: Floats) -> Applied:
-        """Weights divided by the kernel average of the weights around them."""
-
-        def sums(vectors: Floats) -> Floats:
-            pairs = vectors.reshape(sample.n, 2, -1).transpose(2, 0, 1)  # two vectors for each bandwidth
-            found = kernel_products_along(
-                sample.context, self.bandwidths, self.kernel, sample.categorical, pairs
-            )
-            return found.transpose(1, 2, 0).reshape(vectors.shape)
-
-        return locally_normalised(sample.weight, counts, sums)
+    normalised = family is not None and plain and traits.normalised(one.estimator)
+    return normalised and traits.family(one.estimator) == family
 
 
 def bandwidth_grid(typical: float, chosen: float, n: int) -> Floats:

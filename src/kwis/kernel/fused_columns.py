@@ -38,9 +38,15 @@ def column_sums(q, columns, stretches, squarings, first, wanted, sums):
                 for _ in range(squarings[b]):
                     for j in range(length):
                         k[j] *= k[j]
-                for s in range(first[b], first[b + 1]):
-                    column = columns[wanted[s], start : start + length]
-                    total = k[0] * column[0]
+                # Two columns at a time: the kernel is read once for both.
+                for s in range(first[b], first[b + 1], 2):
+                    t = min(s + 1, first[b + 1] - 1)
+                    one = columns[wanted[s], start : start + length]
+                    other = columns[wanted[t], start : start + length]
+                    total, more = k[0] * one[0], k[0] * other[0]
                     for j in range(1, length):
-                        total += k[j] * column[j]
+                        total += k[j] * one[j]
+                        more += k[j] * other[j]
                     sums[row, s] += total
+                    if t > s:
+                        sums[row, t] += more

@@ -1,103 +1,132 @@
-"""Kernel products at several bandwidths from one pass over the pairs of rows, where each is the one before
-divided by the root of 2, once or several times.
+"""Kernel products at several bandwidths from one pass over the pairs of rows, each with vectors of its own.
 
-Dividing the bandwidth of the RBF kernel by the root of 2 squares it, so the exponential, and the distance it
-is taken of, serve a whole ladder. A rung below the widest by a factor of 64 has lost four of sixteen digits
-to the squares. Distances between few rows of many columns are matrix products.
+Distances are worked out once. Dividing the bandwidth of the RBF kernel by the root of 2 squares it, so one
+exponential serves several bandwidths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from kwis.kernel import distances_are_products, kernel_products, one_pass_per_bandwidth
-from kwis.kernel.geometry import Geometry, Scaled, expands, mismatches, squared_distances
+from kwis.kernel.geometry import Geometry, Scaled, mismatches, squared_distances
+from kwis.kernel.many import MOST_SQUARINGS, chained
 from kwis.kernel.profiles import Kernel
-from kwis.kernel.tiling import UNIT, Layout, Tiles
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
-_ROWS = 128  # per block
-_DEEPEST = 16  # squarings of one ladder
+_CELLS = 1 << 19  # of distances in flight per thread, 4 MB
+_FEW = 16  # vectors of one bandwidth; with more, a matrix product is quicker than sums one by one
+_LOG2_E = 1.4426950408889634
+_FARTHEST = 1e30  # squared distance in units of the smallest bandwidth, beyond which no kernel is left
 
 
 def kernel_products_along(
-    context: Floats, bandwidths: Floats, kernel: Kernel, categorical: tuple[int, ...], vectors: Floats
-) -> Floats:
-    """``K_h @ vectors_h``, (G, n, 2), for finite positive bandwidths ``h`` (G,) and two vectors for each, (G,
-    n, 2).
-    """
+    context: Floats,
+    bandwidths: Floats,
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    vectors: Sequence[Floats],
+) -> list[Floats]:
+    """``K_h @ vectors_h`` (n, p) for each of the finite positive bandwidths ``h`` and its vectors (n, p)."""
     geometry = Geometry.of(context, categorical)
-    out = np.empty(vectors.shape)
-    if distances_are_products(geometry, kernel):
-        smallest = geometry.scaled(float(bandwidths.min()))
-        if expands(smallest.numeric, smallest.numeric):
-            for rungs, squarings in ladders(bandwidths):
-                widest = geometry.scaled(float(bandwidths[rungs[0]]))
-                out[rungs] = _from_products(widest, squarings, vectors[rungs])
-            return out
-    if one_pass_per_bandwidth(geometry, kernel):
-        for place, bandwidth in enumerate(bandwidths.tolist()):
-            out[place] = kernel_products(context, bandwidth, kernel, categorical, vectors[place])
-        return out
-    for rungs, squarings in ladders(bandwidths):
-        out[rungs] = _products(geometry, float(bandwidths[rungs[0]]), squarings, vectors[rungs])
+    apart = not distances_are_products(geometry, kernel)
+    if apart and one_pass_per_bandwidth(geometry, kernel):
+        return [
+            kernel_products(context, h, kernel, categorical, own)
+            for h, own in zip(bandwidths.tolist(), vectors, strict=True)
+        ]
+    return sums_around(geometry, np.arange(geometry.n), bandwidths, vectors)
+
+
+def sums_around(
+    geometry: Geometry, rows: Ints, bandwidths: Floats, vectors: Sequence[Floats]
+) -> list[Floats]:
+    """The same around the given rows only, (rows, p), with the RBF kernel in compiled code."""
+    smallest = float(bandwidths.min())
+    points, stretches = geometry.scaled(smallest), 0.5 * _LOG2_E * (smallest / bandwidths) ** 2
+    sizes = np.array([own.shape[1] for own in vectors])
+    few = _Few.of(stretches, vectors, np.flatnonzero(sizes <= _FEW))
+    many = _Many.of(stretches, vectors, np.flatnonzero(sizes > _FEW))
+    out = [np.empty((rows.size, size)) for size in sizes]
+
+    def block(part: slice) -> None:
+        near = _distances(points.take(rows[part]), points)
+        few.write(near, out, part)
+        many.write(near, out, part)
+
+    each_block(block, row_blocks(rows.size, max(1, _CELLS // geometry.n)))
     return out
 
 
-def ladders(bandwidths: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Bandwidths that follow from one another by squaring the kernel: their places, widest first, and how
-    often to square it before each.
+def _distances(here: Scaled, there: Scaled) -> Floats:
+    q = squared_distances(here.numeric, there.numeric, by_difference=False)
+    if here.penalty.size:
+        q += 2 * mismatches(here, there)
+    return np.minimum(q, _FARTHEST, out=q)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Few:
+    """Bandwidths that have few vectors, in the order in which their kernels are made.
+
+    The vectors are the rows of ``columns``, those of the bandwidth ``places[b]`` from ``ends[b]`` on.
     """
-    left = np.argsort(-bandwidths, kind="stable")
-    while left.size:
-        squarings = 2 * np.log2(bandwidths[left[0]] / bandwidths[left])
-        whole = np.rint(squarings)
-        on = (np.abs(squarings - whole) < 1e-12) & (whole <= _DEEPEST)
-        yield left[on], np.diff(whole[on], prepend=0.0).astype(np.int64)
-        left = left[~on]
+
+    places: Ints
+    stretches: Floats
+    squarings: Ints
+    ends: Ints
+    columns: Floats
+
+    @classmethod
+    def of(cls, stretches: Floats, vectors: Sequence[Floats], places: Ints) -> _Few:
+        order, squarings = chained(stretches[places], MOST_SQUARINGS)
+        own = [vectors[place].T for place in places[order]]
+        ends = np.cumsum([0, *(one.shape[0] for one in own)])
+        columns = np.concatenate(own) if own else np.empty((0, 0))
+        return cls(places[order], stretches[places[order]], squarings, ends, np.ascontiguousarray(columns))
+
+    def write(self, near: Floats, out: Sequence[Floats], rows: slice) -> None:
+        """The products of some rows, whose distances are given."""
+        from kwis.kernel.fused_columns import column_sums
+
+        if not self.places.size:
+            return
+        total = int(self.ends[-1])
+        sums = np.zeros((len(near), total))
+        column_sums(near, self.columns, self.stretches, self.squarings, self.ends, np.arange(total), sums)
+        for place, first, last in zip(self.places, self.ends[:-1], self.ends[1:], strict=True):
+            out[place][rows] = sums[:, first:last]
 
 
-def _products(geometry: Geometry, widest: float, squarings: Ints, vectors: Floats) -> Floats:
-    from kwis.kernel import fused_ladder
+@dataclass(frozen=True, slots=True, eq=False)
+class _Many:
+    """Bandwidths that have many vectors each."""
 
-    layout = Layout.of(geometry.n, None)
-    arrays = Tiles.of(geometry, layout).scaled(widest)
-    by_tile = _by_tile(layout, vectors)
-    out = np.empty(vectors.shape)
+    places: Ints
+    stretches: Floats
+    squarings: Ints
+    vectors: Sequence[Floats]
 
-    def block(rows: slice) -> None:
-        fused_ladder.ladder_products(np.array([rows.start, rows.stop]), *arrays, squarings, by_tile, out)
+    @classmethod
+    def of(cls, stretches: Floats, vectors: Sequence[Floats], places: Ints) -> _Many:
+        order, squarings = chained(stretches[places], MOST_SQUARINGS)
+        return cls(places[order], stretches[places[order]], squarings, [vectors[at] for at in places[order]])
 
-    each_block(block, row_blocks(geometry.n, _ROWS))
-    return out
+    def write(self, near: Floats, out: Sequence[Floats], rows: slice) -> None:
+        """The products of some rows, whose distances are given."""
+        from kwis.kernel.fused import kernel_from_distances
 
-
-def _by_tile(layout: Layout, vectors: Floats) -> Floats:
-    """``(tiles, rungs, 2, TILE)``, 0 where a tile has no row."""
-    tiled = np.stack([[layout.tiled(column, np.float64) for column in pair.T] for pair in vectors])
-    return np.ascontiguousarray(tiled.transpose(2, 0, 1, 3))
-
-
-def _from_products(points: Scaled, squarings: Ints, vectors: Floats) -> Floats:
-    """The same for contexts in units of the widest bandwidth."""
-    from kwis.kernel import fused_ladder
-
-    n = points.codes.shape[0]
-    by_tile = _by_tile(Layout.of(n, None), vectors)
-    # In the places of the last tile that no row has, any row does: what they are summed with is 0.
-    columns = points.take(np.minimum(np.arange(by_tile.shape[0] * by_tile.shape[3]), n - 1))
-
-    def block(rows: slice) -> Floats:
-        here = points.take(rows)
-        q = squared_distances(here.numeric, columns.numeric, by_difference=False)
-        if here.penalty.size:
-            q += 2 * mismatches(here, columns)
-        q *= UNIT**2
-        out = np.empty((len(vectors), len(q), 2))
-        fused_ladder.ladder_from(q.reshape(len(q), len(by_tile), -1), squarings, by_tile, out)
-        return out
-
-    return np.concatenate(each_block(block, row_blocks(n, _ROWS)), axis=1)
+        kernel = np.empty_like(near) if self.places.size else near
+        for place, stretch, squarings, own in zip(
+            self.places, self.stretches, self.squarings, self.vectors, strict=True
+        ):
+            if squarings == 0:
+                kernel_from_distances(near, stretch, kernel)
+            for _ in range(squarings):
+                np.square(kernel, out=kernel)
+            np.matmul(kernel, own, out=out[place][rows])

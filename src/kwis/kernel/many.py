@@ -19,7 +19,7 @@ _BLOCK_CELLS = 1 << 20
 # squared distance in units of the smallest bandwidth: single precision holds it, and no kernel is left there
 _FARTHEST = 1e30
 _LOG2_E = 1.4426950408889634
-_MOST_SQUARINGS = 6  # each doubles the relative error of a kernel, 6e-16 at first
+MOST_SQUARINGS = 6  # each doubles the relative error of a kernel, 6e-16 at first
 _PER_OCTAVE = 1e9  # stretches are told apart to this share of a doubling
 _FEW = 16  # columns; with more, a matrix product is quicker than sums column by column
 
@@ -116,7 +116,7 @@ def _sums_of_few(near: Floats, known: Floats, shrink: Floats, nodes: Sequence[_N
     from kwis.kernel.fused_columns import column_sums
 
     stretches = 0.5 * _LOG2_E * shrink[[index for index, _ in nodes]]
-    order, squarings = _chained(stretches, _MOST_SQUARINGS if near.dtype == np.float64 else 0)
+    order, squarings = chained(stretches, MOST_SQUARINGS if near.dtype == np.float64 else 0)
     used = [np.append(nodes[place][1], known.shape[1] - 1) for place in order]
     ends = np.cumsum([0, *(columns.size for columns in used)])
     sums = np.zeros((len(near), int(ends[-1])))
@@ -133,7 +133,7 @@ def _sums_of_few(near: Floats, known: Floats, shrink: Floats, nodes: Sequence[_N
     return [parts[place] for place in np.argsort(order)]
 
 
-def _chained(stretches: Floats, most: int) -> tuple[Ints, Ints]:
+def chained(stretches: Floats, most: int) -> tuple[Ints, Ints]:
     """An order of kernels ``2**(-stretch q)``, and how many squarings make each of the one before; 0 where it
     is made anew, at the latest after ``most`` squarings.
     """
