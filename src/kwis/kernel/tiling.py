@@ -19,7 +19,7 @@ _STRIPS = 24  # each has sums of its own for the columns: enough for as many thr
 # other from cache
 _SPARE = 16
 # exp(-q/2) = 2**-(q log2(e) / 2)
-UNIT = math.sqrt(math.log2(math.e) / 2)
+_UNIT = math.sqrt(math.log2(math.e) / 2)
 
 
 class _Limits(NamedTuple):
@@ -145,8 +145,8 @@ class Tiles:
         """
         h = self.geometry.usable(bandwidth, _LIMITS[self.dtype].smallest_share)
         scale = np.zeros(self.rows.shape[1], self.dtype)
-        scale[: self.unit.size] = UNIT * (self.unit / h[self.geometry.numeric_columns])
-        penalty = (2 * UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
+        scale[: self.unit.size] = _UNIT * (self.unit / h[self.geometry.numeric_columns])
+        penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
         grouped = scale.reshape(-1, fused.GROUP, 1)
         return (
             self.rows * scale,
