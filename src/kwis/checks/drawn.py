@@ -22,13 +22,13 @@ def redrawn_actions(null: Null, group: Ints | None, first: int, draws: int, seed
     n, k = null.chance.shape
     labels = np.empty(0, dtype=np.int64) if group is None else group.astype(np.int64)
     actions = np.empty((draws, n), dtype=np.int64)
+    keys = keys_of(seed, first, draws)
 
     def draw(rows: slice) -> None:
         ends = null.chance[rows].cumsum(axis=1)
         own = labels[rows] if labels.size else labels
         _draw(
-            np.uint64(seed),
-            first,
+            keys,
             rows.start,
             ends / ends[:, -1:],
             own,
@@ -57,13 +57,6 @@ def uniform(key, number):
 
 
 @compiled(nogil=True, error_model="numpy", inline="always")
-def keys_of(seed, draw):
-    """Three keys of a draw: for rows, for groups, and for which of the two a row looks up."""
-    key = mixed(seed * np.uint64(4) + np.uint64(draw + 1) * np.uint64(0xD1342543DE82EF95))
-    return key, mixed(key + np.uint64(1)), mixed(key + np.uint64(2))
-
-
-@compiled(nogil=True, error_model="numpy", inline="always")
 def place_in(ends, i, u):
     """First place of row ``i`` whose end is above ``u``."""
     low, high = 0, ends.shape[1] - 1
@@ -76,13 +69,23 @@ def place_in(ends, i, u):
     return low
 
 
+def keys_of(seed, first, draws):
+    """``(3, draws)`` keys, from the draw numbered ``first``: for rows, for groups, and for which of the two a
+    row looks up.
+    """
+    mix = mixed.py_func
+    numbers = np.arange(first + 1, first + draws + 1, dtype=np.uint64)
+    key = mix(np.array([seed], dtype=np.uint64) * np.uint64(4) + numbers * np.uint64(0xD1342543DE82EF95))
+    return np.stack([key, mix(key + np.uint64(1)), mix(key + np.uint64(2))])
+
+
 @compiled(nogil=True, error_model="numpy")
-def _draw(seed, first, start, ends, group, sharing, out):
+def _draw(keys, start, ends, group, sharing, out):
     """Actions of some rows; each row looks up a uniform number of its own or, as often as ``sharing`` says,
     that of its group.
     """
     for draw in range(out.shape[0]):
-        own, of_group, which = keys_of(seed, first + draw)
+        own, of_group, which = keys[0, draw], keys[1, draw], keys[2, draw]
         for i in range(out.shape[1]):
             u = uniform(own, start + i)
             if group.shape[0] > 0 and uniform(which, start + i) < sharing:

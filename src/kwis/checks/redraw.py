@@ -90,41 +90,46 @@ class _Redrawn:
         ends = self.null.chance[rows].cumsum(axis=1)
         slot = np.full(ends.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
-        out = np.empty((len(self.powers), draws, len(self.of_column)))
+        whole = -(-draws // _TOGETHER) * _TOGETHER
+        out = np.empty((len(self.powers), whole, len(self.of_column)))
         group = (
             np.empty(0, dtype=np.int64)
             if self.family.group is None or self.family.shared == 0
             else self.family.group[rows].astype(np.int64)
         )
+        sums = (len(self.actions) + len(self.others)) * len(self.powers) * _TOGETHER
         _redraw(
-            np.uint64(self.seed),
-            first,
+            keys_of(self.seed, first, whole),
             rows.start,
             ends / ends[:, -1:],
             self._gains(rows),
             slot,
-            len(self.actions),
             self.everywhere,
             self.places[rows],
-            len(self.family.regions),
             group,
             np.sqrt(self.family.shared),
             self.of_column,
             self.of_region,
+            np.empty((2, _TOGETHER)),
+            np.empty((2, _TOGETHER), dtype=np.int64),
+            np.zeros(sums),
+            np.empty(len(self.powers) * _TOGETHER),
+            np.empty((len(self.family.regions), sums)),
             out,
         )
-        return out + self._without_actions(rows)[:, None, :]
+        return out[:, :draws] + self._without_actions(rows)[:, None, :]
 
     def _gains(self, rows: slice) -> Floats:
-        """``(n, K, powers, 1 + others)`` what drawing an action adds to the sums: those of the action itself,
-        then those of the others.
+        """``(n, K, (1 + others) * powers)`` what drawing an action adds to the sums: those of the action
+        itself, then those of the others.
         """
         mass = self.mass[rows, None]
-        gains = np.zeros((*self.null.chance[rows].shape, len(self.powers), 1 + len(self.others)))
+        shape = self.null.chance[rows].shape
+        gains = np.zeros((*shape, 1 + len(self.others), len(self.powers)))
         for one in self.actions:
             mean = self.mass[rows] * one.mean[rows]
             for i, power in enumerate(self.powers):
-                gains[:, one.code, i, 0] = (self.mass[rows] * one.amount[rows] - mean) ** power - (
+                gains[:, one.code, 0, i] = (self.mass[rows] * one.amount[rows] - mean) ** power - (
                     -mean
                 ) ** power
         for j, one in enumerate(self.others, start=1):
@@ -132,8 +137,8 @@ class _Redrawn:
                 mass * (one.amount[rows] - one.mean[rows][:, None]) * (one.null.variance[rows] > 0)[:, None]
             )
             for i, power in enumerate(self.powers):
-                gains[:, :, i, j] = score**power
-        return gains
+                gains[:, :, j, i] = score**power
+        return gains.reshape(*shape, -1)
 
     def _without_actions(self, rows: slice) -> Floats:
         """``(powers, m)`` the sums if no row took any of the actions tested."""
@@ -159,92 +164,94 @@ def _places(family: Family) -> Ints:
     return places
 
 
+# Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
 @compiled(nogil=True, error_model="numpy")
 def _redraw(
-    seed,
-    first,
+    keys,
     start,
     ends,
     gains,
     slot,
-    actions,
     everywhere,
     places,
-    regions,
     group,
     sharing,
     of_column,
     of_region,
+    numbers,
+    chosen,
+    added,
+    own,
+    total,
     out,
 ):
     """For each draw new actions, and the sums of what they add, by power, subject and region.
 
     The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform
-    number of its own or, as often as ``sharing`` says, that of its group. Draws go by the row together, so
-    that what they add is added to sums beside each other.
+    number of its own or, as often as ``sharing`` says, that of its group. ``_TOGETHER`` draws go by the row
+    together, so that what they add is added to sums beside each other: of draw ``d`` in ``added`` and in
+    every region's ``total`` at ``(subject * powers + power) * _TOGETHER + d``.
     """
-    n, k, powers, width = gains.shape
-    others = width - 1
-    subjects, step = actions + others, powers * _TOGETHER
+    n, k, width = gains.shape
+    powers = out.shape[0]
+    step = powers * _TOGETHER
+    others = width * _TOGETHER - step
+    actions = added.shape[0] - others
     few = k <= _FEW
-    total = np.zeros((regions, subjects * step))
-    added = np.zeros(subjects * step)
-    keys = np.zeros((3, _TOGETHER), np.uint64)
-    numbers = np.zeros(_TOGETHER)
-    taken, place = np.zeros(_TOGETHER, np.int64), np.zeros(_TOGETHER, np.int64)
-    own = np.zeros(step)
+    number, which = numbers[0], numbers[1]
+    taken, place = chosen[0], chosen[1]
     for begin in range(0, out.shape[1], _TOGETHER):
-        some = min(_TOGETHER, out.shape[1] - begin)
-        total[:] = 0.0
-        for d in range(_TOGETHER):
-            keys[0, d], keys[1, d], keys[2, d] = keys_of(seed, first + begin + d)
+        for r in range(total.shape[0]):
+            for z in range(total.shape[1]):
+                total[r, z] = 0.0
         for i in range(n):
             for d in range(_TOGETHER):
-                numbers[d] = uniform(keys[0, d], start + i)
+                number[d] = uniform(keys[0, begin + d], start + i)
             if group.shape[0] > 0:
-                for d in range(some):
-                    if uniform(keys[2, d], start + i) < sharing:
-                        numbers[d] = uniform(keys[1, d], group[i])
+                for d in range(_TOGETHER):
+                    which[d] = uniform(keys[2, begin + d], start + i)
+                for d in range(_TOGETHER):
+                    if which[d] < sharing:
+                        number[d] = uniform(keys[1, begin + d], group[i])
             if few:
-                taken[:] = 0
+                for d in range(_TOGETHER):
+                    taken[d] = 0
                 for a in range(k - 1):
                     for d in range(_TOGETHER):
-                        taken[d] += ends[i, a] <= numbers[d]
+                        taken[d] += ends[i, a] <= number[d]
             else:
-                for d in range(some):
-                    taken[d] = place_in(ends, i, numbers[d])
-            for p in range(powers):
-                for j in range(others):
-                    for d in range(some):
-                        added[(actions + j) * step + p * _TOGETHER + d] = gains[i, taken[d], p, 1 + j]
-            begun = 0 if few else actions * step
-            added[: actions * step] = 0.0
-            for d in range(some):
+                for d in range(_TOGETHER):
+                    taken[d] = place_in(ends, i, number[d])
+            for c in range(powers, width):
+                for d in range(_TOGETHER):
+                    added[actions + (c - powers) * _TOGETHER + d] = gains[i, taken[d], c]
+            for z in range(actions):
+                added[z] = 0.0
+            for d in range(_TOGETHER):
                 place[d] = slot[taken[d]] * step + d
                 if place[d] < 0:
                     continue
-                for p in range(powers):
-                    gain = gains[i, taken[d], p, 0]
+                for c in range(powers):
                     if few:
-                        added[place[d] + p * _TOGETHER] = gain
+                        added[place[d] + c * _TOGETHER] = gains[i, taken[d], c]
                     else:
-                        own[p * _TOGETHER + d] = gain
+                        own[c * _TOGETHER + d] = gains[i, taken[d], c]
+            begun = 0 if few else actions
             for c in range(places.shape[1]):
                 r = places[i, c]
                 if r < 0:
                     continue
-                sums = total[r]
-                stop = (subjects if c == 0 else subjects - everywhere) * step
-                part, more = sums[begun:stop], added[begun:stop]
+                stop = added.shape[0] if c == 0 else added.shape[0] - everywhere * step
+                part, more = total[r, begun:stop], added[begun:stop]
                 for z in range(more.shape[0]):
                     part[z] += more[z]
                 if few:
                     continue
-                for d in range(some):
+                for d in range(_TOGETHER):
                     if place[d] >= 0:
                         for p in range(powers):
-                            sums[place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
+                            total[r, place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
         for p in range(powers):
-            for d in range(some):
+            for d in range(_TOGETHER):
                 for t in range(of_column.shape[0]):
                     out[p, begin + d, t] = total[of_region[t], of_column[t] * step + p * _TOGETHER + d]

@@ -25,7 +25,7 @@ def compiled(**options: Any) -> Callable[[Any], Any]:
     """Decorator: :func:`numba.njit` with these options and a cache that may fail."""
 
     def decorate(function: Any) -> Any:
-        dispatcher = njit(**options)(function)
+        dispatcher = njit(no_cfunc_wrapper=True, **options)(function)  # Python alone calls it
         dispatcher._cache = _cache_of(function)
         compile_alone = dispatcher.compile
 

@@ -6,35 +6,66 @@ from __future__ import annotations
 import numpy as np
 
 from kwis.runtime.compile import compiled
+from kwis.typing import Floats, Ints
 
 _SURE = 1e-3  # least mass of a leaf
 
 
-@compiled(nogil=True, error_model="numpy")
-def grown(bins, ends, outcome, mass, rounds, rate, most, fewest, ridge):
+def grown(
+    bins: Ints,
+    ends: Ints,
+    outcome: Floats,
+    mass: Floats,
+    rounds: int,
+    rate: float,
+    most: int,
+    fewest: int,
+    ridge: float,
+) -> tuple[Ints, Floats]:
     """Trees one after another, each on what those before it leave over.
 
     Returns ``(rounds, nodes, 4)`` column (-1 in a leaf), last bin that goes left, left and right child, and
-    ``(rounds, nodes)`` what each leaf adds. Entries of ``(leaf, bin, 3)`` histograms are sums of what is left
-    over, numbers of rows and, where rows have a mass, their masses.
+    ``(rounds, nodes)`` what each leaf adds.
+    """
+    nodes: Ints = np.full((rounds, 2 * most - 1, 4), -1, np.int32)
+    values: Floats = np.zeros((rounds, 2 * most - 1))
+    _grow(
+        bins,
+        ends,
+        np.array(outcome, dtype=np.float64),
+        mass,
+        rate,
+        fewest,
+        ridge,
+        np.empty(len(bins)),
+        np.empty((2, len(bins)), np.int64),
+        np.empty((most, 3 * ends[-1])),
+        np.zeros((5, most), np.int64),
+        np.zeros((6, most)),
+        nodes,
+        values,
+    )
+    return nodes, values
+
+
+# Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
+@compiled(nogil=True, error_model="numpy")
+def _grow(
+    bins, ends, left_over, mass, rate, fewest, ridge, pulls, order, table, places, amounts, nodes, values
+):
+    """Write the trees. Of each leaf the ``table`` has, bin by bin, the sum of what is left over, the number
+    of rows and, where rows have a mass, their mass.
     """
     n, p = bins.shape
+    most, width = table.shape
     weighted = mass.size > 0
     heavy = 2 if weighted else 1
-    nodes = np.full((rounds, 2 * most - 1, 4), -1, np.int32)
-    values = np.zeros((rounds, 2 * most - 1))
-    left_over, pulls = np.empty(n), np.empty(n)
-    for i in range(n):
-        left_over[i] = outcome[i]
-    rows, spare = np.empty(n, np.int64), np.empty(n, np.int64)
-    table = np.zeros((most, ends[p], 3))
+    rows, spare = order[0], order[1]
     # Of each leaf: its node, rows from and to; sum, mass and mean; the split it would make.
-    node = np.zeros(most, np.int64)
-    begin, end = np.zeros(most, np.int64), np.zeros(most, np.int64)
-    total, weight, mean = np.zeros(most), np.zeros(most), np.zeros(most)
-    gain, column, cut = np.zeros(most), np.zeros(most, np.int64), np.zeros(most, np.int64)
-    sum_left, weight_left = np.zeros(most), np.zeros(most)
-    for t in range(rounds):
+    node, begin, end, column, cut = places[0], places[1], places[2], places[3], places[4]
+    total, weight, mean = amounts[0], amounts[1], amounts[2]
+    gain, sum_left, weight_left = amounts[3], amounts[4], amounts[5]
+    for t in range(nodes.shape[0]):
         total[0], weight[0] = 0.0, 0.0
         for i in range(n):
             rows[i] = i
@@ -44,17 +75,28 @@ def grown(bins, ends, outcome, mass, rounds, rate, most, fewest, ridge):
             weight[0] += counted
         leaves, used = 1, 1
         node[0], begin[0], end[0], mean[0] = 0, 0, n, 0.0
-        fresh, other = 0, -1
-        table[0] = 0.0
-        for i in range(n):
-            for j in range(p):
-                entry = table[0, ends[j] + bins[i, j]]
-                entry[0] += pulls[i]
-                entry[1] += 1.0
-                if weighted:
-                    entry[2] += mass[i]
+        small, large = 0, -1
         while True:
-            for leaf in (fresh, other):
+            # The smaller part of a leaf is counted; the larger one, which has the counts of both, keeps the
+            # rest.
+            counts = table[small]
+            for b in range(width):
+                counts[b] = 0.0
+            for z in range(begin[small], end[small]):
+                i = rows[z]
+                pull = pulls[i]
+                for k in range(p):
+                    b = 3 * (ends[k] + bins[i, k])
+                    counts[b] += pull
+                    counts[b + 1] += 1.0
+                    if weighted:
+                        counts[b + 2] += mass[i]
+            if large >= 0:
+                for b in range(width):
+                    table[large, b] -= counts[b]
+            for _ in range(2):
+                leaf = small
+                small, large = large, small
                 if leaf < 0:
                     continue
                 gain[leaf] = 0.0
@@ -65,9 +107,9 @@ def grown(bins, ends, outcome, mass, rounds, rate, most, fewest, ridge):
                 for j in range(p):
                     behind, sums, masses = 0.0, 0.0, 0.0
                     for b in range(ends[j], ends[j + 1] - 1):
-                        sums += table[leaf, b, 0]
-                        behind += table[leaf, b, 1]
-                        masses += table[leaf, b, heavy]
+                        sums += table[leaf, 3 * b]
+                        behind += table[leaf, 3 * b + 1]
+                        masses += table[leaf, 3 * b + heavy]
                         if behind < fewest or masses < _SURE:
                             continue
                         rest = weight[leaf] - masses
@@ -103,8 +145,9 @@ def grown(bins, ends, outcome, mass, rounds, rate, most, fewest, ridge):
                     kept += 1
             for z in range(kept):
                 rows[middle + z] = spare[z]
-            parent = nodes[t, node[fresh]]
-            parent[0], parent[1], parent[2], parent[3] = j, last, used, used + 1
+            parent = node[fresh]
+            nodes[t, parent, 0], nodes[t, parent, 1] = j, last
+            nodes[t, parent, 2], nodes[t, parent, 3] = used, used + 1
             node[fresh], node[other] = used, used + 1
             used += 2
             begin[other], end[other], end[fresh] = middle, stop, middle
@@ -115,40 +158,30 @@ def grown(bins, ends, outcome, mass, rounds, rate, most, fewest, ridge):
             gain[fresh], gain[other] = 0.0, 0.0
             if leaves == most:
                 break
-            # The smaller part is counted; the larger one is what remains.
-            small, large = (fresh, other) if middle - first < stop - middle else (other, fresh)
-            for b in range(ends[p]):
-                for z in range(3):
-                    if large == other:
-                        table[other, b, z] = table[fresh, b, z]
-                    table[small, b, z] = 0.0
-            for z in range(begin[small], end[small]):
-                i = rows[z]
-                for k in range(p):
-                    entry = table[small, ends[k] + bins[i, k]]
-                    entry[0] += pulls[i]
-                    entry[1] += 1.0
-                    if weighted:
-                        entry[2] += mass[i]
-            for b in range(ends[p]):
-                for z in range(3):
-                    table[large, b, z] -= table[small, b, z]
+            small, large = fresh, other
+            if middle - first >= stop - middle:
+                small, large = other, fresh
+            else:
+                for b in range(width):
+                    table[other, b] = table[fresh, b]
         for leaf in range(leaves):
             value = rate * mean[leaf]
             values[t, node[leaf]] = value
             for z in range(begin[leaf], end[leaf]):
                 left_over[rows[z]] -= value
-    return nodes, values
+
+
+def predicted(bins: Ints, codes: Ints, unlit: Ints, lit: Ints, nodes: Ints, values: Floats) -> Floats:
+    """``(n, choices)`` sums over the trees, with the column of each choice lit in turn."""
+    row: Ints = np.concatenate([np.zeros(bins.shape[1], np.uint8), unlit])
+    out: Floats = np.zeros((len(bins), codes.size))
+    _predict(bins, codes, unlit, lit, row, nodes, values, out)
+    return out
 
 
 @compiled(nogil=True, error_model="numpy")
-def predicted(bins, codes, unlit, lit, nodes, values):
-    """``(n, choices)`` sums over the trees, with the column of each choice lit in turn."""
+def _predict(bins, codes, unlit, lit, row, nodes, values, out):
     n, p = bins.shape
-    out = np.zeros((n, codes.shape[0]))
-    row = np.empty(p + unlit.shape[0], np.uint8)
-    for code in range(unlit.shape[0]):
-        row[p + code] = unlit[code]
     for i in range(n):
         for j in range(p):
             row[j] = bins[i, j]
@@ -163,4 +196,3 @@ def predicted(bins, codes, unlit, lit, nodes, values):
                 out[i, k] += values[t, at]
             if code >= 0:
                 row[p + code] = unlit[code]
-    return out
