@@ -27,21 +27,36 @@ def sample_of(weight, reward):
 
 
 class TestSequence:
-    @pytest.mark.parametrize("largest", [None, 2.5])
-    def test_the_ends_are_those_of_the_twin(self, largest):
+    def test_the_ends_are_those_of_the_twin(self):
         _, weight, reward = drawn(40, np.random.default_rng(0))
-        found = kwis.BettingSequence(largest_weight=largest).interval(kwis.VIS(), sample_of(weight, reward))
-        gains, losses = (weight * reward).tolist(), (weight * (1 - reward)).tolist()
-        few = falling_scales(largest).tolist() if largest else [0.0]
+        found = kwis.BettingSequence().interval(kwis.VIS(), sample_of(weight, reward))
+        for terms, end in ((weight * reward, found.low), (weight * (1 - reward), 1 - found.high)):
+            expected = twin.mixture_lower_bound(terms.tolist(), SCALES.tolist(), 0.025, 4_000)
+            assert end == pytest.approx(expected, abs=2e-3)
 
-        def end(more, other):
-            if largest is None:
-                return twin.mixture_lower_bound(more, SCALES.tolist(), 0.025, 4_000)
-            return twin.betting_ends(more, SCALES.tolist(), other, few, 0.025)
+    @pytest.mark.parametrize("largest", [1.0, 2.0, 7.0])
+    @pytest.mark.parametrize("mean", [0.06, 0.45, 0.9])
+    def test_the_ends_with_a_known_largest_weight_are_those_of_the_twin(self, largest, mean):
+        rng = np.random.default_rng(0)
+        weight = rng.choice([0.0, 1.0, 2.0], 80) if largest > 1 else np.ones(80)
+        share = rng.beta(5 * mean, 5 * (1 - mean), 80)
+        how = kwis.BettingSequence(bounds=(-1, 3), largest_weight=largest)
+        found = how.interval(kwis.VIS(), sample_of(weight, 4 * share - 1), level=0.8)
+        expected = twin.centred_ends(weight.tolist(), share.tolist(), SCALES.tolist(), largest, 0.1)
+        assert expected[0] > 0 or expected[1] < 1  # or nothing would have been compared
+        np.testing.assert_allclose([(found.low + 1) / 4, (found.high + 1) / 4], expected, atol=1 / 2_000)
 
-        grid = 2e-3 if largest is None else 1 / 2_000
-        assert found.low == pytest.approx(end(gains, losses), abs=grid)
-        assert found.high == pytest.approx(1 - end(losses, gains), abs=grid)
+    def test_a_known_largest_weight_makes_intervals_narrower(self):
+        """Rewards between 0.4 and 0.6 say less with few rows where nothing is known of the weights."""
+        rng = np.random.default_rng(8)
+        weight, reward = rng.choice([0.0, 2.0], 1000), rng.uniform(0.4, 0.6, 1000)
+        sample = sample_of(weight, reward)
+        widths = [
+            kwis.BettingSequence(largest_weight=largest).interval(kwis.VIS(), sample).width
+            for largest in (None, 50.0, 2.0)
+        ]
+        assert widths[1] < 1.1 * widths[0]  # what bets may stake is little with large weights
+        assert widths[2] < 0.5 * widths[0]
 
     @pytest.mark.parametrize("largest", [None, 1.5, 3.0])
     @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 3.0)])

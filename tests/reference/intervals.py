@@ -140,6 +140,38 @@ def betting_ends(gains, scales, few, falling, chance, steps=4_000, whole=1.0):
     return whole
 
 
+def centred_ends(weight, share, scales, largest, chance, steps=2_000):
+    """The smallest and largest value on a grid at which half the stake on gains, or losses, and half of it on
+    rewards less the nearest of nine guesses have not won ``1 / chance``.
+    """
+
+    def capital(terms, sizes, mean):
+        parts = []
+        for size in sorted(set(sizes)):
+            product = 1.0
+            for x in terms:
+                product *= (1 + size * x) / (1 + size * mean)
+            parts.append(product)
+        return sum(parts) / len(parts)
+
+    def refuted(v, upwards):
+        guesses = [k / 8 for k in range(9)]
+        c = min(guesses, key=lambda g: (round(abs(g - v), 12), g if upwards else -g))
+        centred = [w * (s - c) + c for w, s in zip(weight, share, strict=True)]
+        if upwards:
+            worst = c * (largest - 1)
+            sizes = [min(k, 0.9 / worst) if worst else k for k in scales]
+            plain = capital([w * s for w, s in zip(weight, share, strict=True)], scales, v)
+        else:
+            sizes = [-min(k, 0.9 / (largest * (1 - c) + c)) for k in scales]
+            plain = capital([w * (1 - s) for w, s in zip(weight, share, strict=True)], scales, 1 - v)
+        return (plain + capital(centred, sizes, v)) / 2 > 1 / chance
+
+    low = next((k for k in range(steps + 1) if not refuted(k / steps, True)), steps)
+    high = next((k for k in range(steps, -1, -1) if not refuted(k / steps, False)), 0)
+    return low / steps, high / steps
+
+
 def efron_stein_bound(target, logging, action, reward, level, draws, rng):
     """Lower bound for rewards in [0, 1]; two sets of actions are drawn at each of the draws."""
     n = len(action)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kwis._validation import read_only
+from kwis.intervals.centred import Centred
 from kwis.intervals.sequence import BettingSequence, SequenceState
 from kwis.intervals.wealth import SCALES, Wealth
 from kwis.typing import Floats
@@ -125,7 +126,10 @@ def _unweighted(how: BettingSequence) -> BettingSequence:
 
 def _plain_state(state: SequenceState) -> dict[str, Any]:
     bets = {name: getattr(state, name) for name in _BETS}
-    plain = {name: _plain_wealth(one) for name, one in bets.items() if one is not None}
+    plain: dict[str, Any] = {name: _plain_wealth(one) for name, one in bets.items() if one is not None}
+    if state.centred is not None:
+        plain["higher"] = [_plain_wealth(one) for one in state.centred.higher]
+        plain["lower"] = [_plain_wealth(one) for one in state.centred.lower]
     return {"total": state.total, **plain}
 
 
@@ -138,6 +142,12 @@ def _state(start: SequenceState, found: Mapping[str, Any]) -> SequenceState:
     for name in _BETS:
         own = getattr(start, name)
         bets[name] = None if own is None else _wealth(own.scales, found[name])
+    if start.centred is not None:
+        higher, lower = (
+            tuple(_wealth(one.scales, bet) for one, bet in zip(own, found[name], strict=True))
+            for name, own in (("higher", start.centred.higher), ("lower", start.centred.lower))
+        )
+        bets["centred"] = Centred(higher, lower)
     return replace(start, total=float(found["total"]), **bets)
 
 

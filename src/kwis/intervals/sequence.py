@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
+from kwis.intervals.centred import EDGES, Centred
 from kwis.intervals.independent import refuse_dependent_terms
 from kwis.intervals.wealth import Wealth, falling_scales, log_capital, refuted_below
 from kwis.results import Interval
 from kwis.typing import ArrayLike, Floats, Seed
 
 METHOD = "betting-sequence"
+Sums = TypeVar("Sums", Wealth, Centred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,9 @@ class BettingSequence:
     bounds
         Range of the rewards, known beforehand.
     largest_weight
-        What no weight can exceed, known beforehand: the inverse of the smallest propensity. With it the
-        interval also bets on gains and losses that are smaller than claimed, which makes it much narrower
-        where rewards are rare, or nearly always the same.
+        What no weight can exceed, known beforehand: the inverse of the smallest propensity. With it half of
+        the stakes are bets on rewards less a guess of them (:mod:`kwis.intervals.centred`), which vary as
+        little as WIS does: the interval is a good deal narrower.
 
     See Also
     --------
@@ -90,9 +93,10 @@ class BettingSequence:
 class SequenceState:
     """A confidence sequence after some rows: small, can be stored, continued and added to another.
 
-    ``gains`` and ``losses`` are bets on more than claimed, ``few_gains`` and ``few_losses`` on less. With
-    ``difference`` they are about the difference d of the target to the logging policy: with s the share of
-    the range that a reward makes up, gains ``w s + (1 - s)`` have mean ``1 + d`` and losses
+    ``gains`` and ``losses`` are bets on more than claimed. ``centred`` are further bets where the largest
+    weight is known; ``few_gains`` and ``few_losses``, on less than claimed, take their place for a
+    difference. With ``difference`` they are about the difference d of the target to the logging policy: with
+    s the share of the range that a reward makes up, gains ``w s + (1 - s)`` have mean ``1 + d`` and losses
     ``w (1 - s) + s`` have mean ``1 - d``, in units of the range.
     """
 
@@ -105,6 +109,7 @@ class SequenceState:
     losses: Wealth
     few_gains: Wealth | None
     few_losses: Wealth | None
+    centred: Centred | None
 
     @classmethod
     def of(
@@ -124,7 +129,7 @@ class SequenceState:
             gains, losses = gains + rest, losses + share
         # Claims go up to a difference of the whole range, a mean of 2, which bets have to survive.
         bound = None if largest is None else max(largest, 2.0) if difference else largest
-        scales = None if bound is None else falling_scales(bound)
+        scales = None if bound is None or not difference else falling_scales(bound)
         return cls(
             low=low,
             high=high,
@@ -135,6 +140,7 @@ class SequenceState:
             losses=Wealth.of(losses),
             few_gains=None if scales is None else Wealth.of(gains, scales),
             few_losses=None if scales is None else Wealth.of(losses, scales),
+            centred=None if largest is None or difference else Centred.of(weight, share, largest),
         )
 
     @property
@@ -175,6 +181,7 @@ class SequenceState:
             losses=self.losses + other.losses,
             few_gains=_both(self.few_gains, other.few_gains),
             few_losses=_both(self.few_losses, other.few_losses),
+            centred=_both(self.centred, other.centred),
         )
 
     def refutes(self, value: float, level: float = 0.95) -> bool:
@@ -189,8 +196,8 @@ class SequenceState:
         log_chance = math.log(2 / (1 - check.level(level)))
         (first, last), span = self._range, self.high - self.low
         ends = (
-            first + span * refuted_below(self._against_low, log_chance, self._whole),
-            last - span * refuted_below(self._against_high, log_chance, self._whole),
+            first + span * refuted_below(self._against_low, log_chance, self._whole, self._edges),
+            last - span * refuted_below(self._against_high, log_chance, self._whole, self._edges),
         )
         value = self.total / self.n if self.n else math.nan
         return Interval(low=min(ends), high=max(ends), level=level, value=value, method=METHOD)
@@ -201,6 +208,11 @@ class SequenceState:
         return 2.0 if self.difference else 1.0
 
     @property
+    def _edges(self) -> Sequence[float]:
+        """Shares of the range at which other bets take over."""
+        return () if self.centred is None else EDGES.tolist()
+
+    @property
     def _range(self) -> tuple[float, float]:
         """Between which numbers the value, or the difference, is."""
         span = self.high - self.low
@@ -208,10 +220,14 @@ class SequenceState:
 
     def _against_low(self, share: float) -> float:
         """Capital against a value of ``share`` of the range or less: more gains, or fewer losses."""
+        if self.centred is not None:
+            return log_capital(self.gains.log_capital(share), self.centred.against_low(share))
         return _capital(self.gains, self.few_losses, share, self._whole)
 
     def _against_high(self, rest: float) -> float:
         """Capital against a value that is ``rest`` of the range below its high end, or less."""
+        if self.centred is not None:
+            return log_capital(self.losses.log_capital(rest), self.centred.against_high(rest))
         return _capital(self.losses, self.few_gains, rest, self._whole)
 
 
@@ -220,5 +236,5 @@ def _capital(more: Wealth, fewer: Wealth | None, share: float, whole: float) -> 
     return capital if fewer is None else log_capital(capital, fewer.log_capital(whole - share))
 
 
-def _both(first: Wealth | None, second: Wealth | None) -> Wealth | None:
+def _both(first: Sums | None, second: Sums | None) -> Sums | None:
     return None if first is None or second is None else first + second

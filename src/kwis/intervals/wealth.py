@@ -10,7 +10,7 @@ negative ones win if it is lower, and need a bound on x.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,13 +76,21 @@ def _log_mean_exp(logs: Floats) -> float:
     return top + math.log(np.exp(logs - top).mean())
 
 
-def refuted_below(capital: Callable[[float], float], log_chance: float, most: float = 1.0) -> float:
-    """The largest v up to ``most`` below which every value is refuted, for a capital that falls with v; the
-    mean is below it at any look with probability ``exp(-log_chance)`` at most.
+def refuted_below(
+    capital: Callable[[float], float], log_chance: float, most: float = 1.0, edges: Sequence[float] = ()
+) -> float:
+    """The largest v up to ``most`` below which every value is refuted, for a capital that falls with v up to
+    each of the increasing ``edges``; the mean is below it at any look with probability ``exp(-log_chance)``
+    at most.
     """
     if capital(0.0) <= log_chance:
         return 0.0
     below, above = 0.0, most
+    for edge in edges:
+        if capital(edge) <= log_chance:
+            above = edge
+            break
+        below = edge
     for _ in range(_HALVINGS):
         middle = (below + above) / 2
         below, above = (middle, above) if capital(middle) > log_chance else (below, middle)
