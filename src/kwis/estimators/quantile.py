@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,12 +13,15 @@ from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators.protocol import Resamples
 from kwis.estimators.ratio import leverage, no_weight
-from kwis.estimators.traits import ALL_ROWS
-from kwis.results import Estimate
+from kwis.estimators.traits import ALL_ROWS, Circumstances
+from kwis.results import Estimate, Verdict
 from kwis.sample import WeightedSample, balanced, effective_size
 from kwis.stats.influence import resampled_errors, standard_error
 from kwis.typing import Floats
 
+FEW_IN_TAIL = (10, 5)
+"""Effective rows beyond a quantile below which its interval is to be taken with care, or not to be trusted:
+with fewer than 5 it covered 80 to 100 % instead of 95 (``tests/statistical/test_statistics.py``)."""
 _REACH = 2.0  # standard errors of the share, over which the slope of the quantile is taken
 
 
@@ -67,6 +71,11 @@ class Quantile:
         """The quantile under the policy."""
         return statistic_estimate(self, sample)
 
+    def caveats(self, circumstances: Circumstances) -> Iterable[Verdict]:
+        """Few rows on one side of the quantile."""
+        beyond = circumstances.estimate.effective_n * min(self.share, 1 - self.share)
+        yield from few_in_tail(beyond, FEW_IN_TAIL)
+
     def resampled(self, sample: WeightedSample, counts: Floats, *, influence: bool = False) -> Resamples:
         """The same on resamples with the given counts (n, B)."""
         rewards = Ordered.of(sample, counts)
@@ -80,6 +89,15 @@ class Quantile:
         rise = rewards.quantile(ends[1]) - rewards.quantile(ends[0])
         slope = np.divide(rise, apart, out=np.zeros_like(rise), where=apart > 0)
         return Resamples(values, -below * slope)
+
+
+def few_in_tail(effective: float, limits: tuple[int, int]) -> Iterable[Verdict]:
+    """The verdict on so many effective rows beyond a quantile."""
+    care, trust = limits
+    if effective < care:
+        limit = trust if effective < trust else care
+        said = f"only {effective:.1f} effective rows beyond the quantile, fewer than {limit}"
+        yield Verdict(level="do not trust" if effective < trust else "with care", reasons=(said,))
 
 
 def checked_share(value: float) -> float:

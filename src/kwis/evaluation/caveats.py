@@ -17,6 +17,7 @@ estimator                                verdict                  when
 ``kernel-wis``                           with care                its weights average 2 % or more away from
                                                                   1, by which it is off even if every reward
                                                                   is the same
+quantiles, means of tails                with care, do not trust  few effective rows beyond the quantile
 ``direct-method``                        with care                always: its interval takes the model for
                                                                   the truth
 all of a reward                          with care                its model explains over 98 % of the
