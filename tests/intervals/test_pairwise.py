@@ -84,6 +84,25 @@ def test_an_estimate_less_itself_is_nothing():
     assert (found.value[0], found.std_error[0], found.p_values()[0]) == (0.0, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
+def test_many_differences_are_the_same_in_compiled_code(monkeypatch, grouped, unit):
+    monkeypatch.setattr("kwis.intervals.pairwise._MANY", 1)
+    group = np.random.default_rng(1).integers(20, size=60) if grouped else None
+    sides = _sides(ESTIMATORS[: 3 if unit != 1 else None], group=group, unit=unit)
+    _check([*sides, replace(sides[0], estimate=replace(sides[0].estimate, leverage=None))])
+
+
+def test_many_pairs_need_the_same_critical_value_in_compiled_code(monkeypatch):
+    influences = list(np.random.default_rng(4).standard_normal((6, 500)))
+    pairs = [*itertools.permutations(range(6), 2), (0, 0)]
+    found = []
+    for many in (1, 1000):
+        monkeypatch.setattr("kwis.estimators.joint._MANY", many)
+        found.append(critical_value_of_pairs(influences, pairs, None, 0.95, 0))
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
 def test_a_pair_does_not_depend_on_the_others():
     sides = _sides(ESTIMATORS)
     pairs = list(itertools.combinations(range(len(sides)), 2))

@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample, difference_of
 from kwis.estimators.protocol import Estimator, KernelEstimator
@@ -32,7 +34,8 @@ from kwis.stats.influence import draw_sums, standard_error
 from kwis.typing import Floats, Ints
 
 _DRAWS = 40_000
-_PAIRS = 64  # that a thread takes at a time
+_DRAWS_AT_ONCE = 5_000  # that a thread takes
+_MANY = 100  # pairs from which compiled code is worth loading
 _SAME = 1e-13  # of what two influences measure: less is rounding
 
 
@@ -187,7 +190,7 @@ class Joint:
             return _alone(level)
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0))
-        draws = np.random.default_rng(seed).standard_normal((_DRAWS, root.shape[1])) @ root.T
+        draws = _normal_errors(seed, _DRAWS, root.shape[1]) @ root.T
         return max(_alone(level), float(np.quantile(np.abs(draws).max(axis=1), level)))
 
 
@@ -208,21 +211,34 @@ def critical_value_of_pairs(
         return Joint.of(apart, group).critical_value(level, seed)
     sums = np.stack([draw_sums(influence, group) for influence in influences], axis=1)
     places = np.asarray(np.linalg.qr(sums / (np.abs(sums).max() or 1.0), mode="r")).T
-    errors = places @ np.random.default_rng(seed).standard_normal((places.shape[1], _DRAWS))
-    sizes = np.linalg.norm(places, axis=1)
+    errors = places @ _normal_errors(seed, places.shape[1], _DRAWS)
+    first, second = np.array(pairs).T
+    lengths, sizes = np.linalg.norm(places, axis=1), np.linalg.norm(places[first] - places[second], axis=1)
+    some = sizes > _SAME * (lengths[first] + lengths[second])
+    most = _largest_apart(errors, first[some], second[some], 1 / sizes[some])
+    return max(_alone(level), float(np.quantile(most, level)))
 
-    def farthest(some: Sequence[tuple[int, int]]) -> Floats:
-        most, error = np.zeros(_DRAWS), np.empty(_DRAWS)
-        for a, b in some:
-            size = float(np.linalg.norm(places[a] - places[b]))
-            if size > _SAME * (sizes[a] + sizes[b]):
-                np.subtract(errors[a], errors[b], out=error)
-                error /= size
-                np.maximum(most, np.abs(error, out=error), out=most)
+
+@lru_cache(maxsize=1)
+def _normal_errors(seed: int, rows: int, columns: int) -> Floats:
+    """Standard normal numbers; families of as many policies have the same, one after the other."""
+    return read_only(np.random.default_rng(seed).standard_normal((rows, columns)))
+
+
+def _largest_apart(errors: Floats, first: Ints, second: Ints, scale: Floats) -> Floats:
+    """``(D,)`` the largest difference between pairs of the rows of ``errors``, each in units of its own."""
+    most = np.zeros(errors.shape[1])
+    if first.size >= _MANY:
+        from kwis.stats.fused_apart import largest_apart
+
+        def block(part: slice) -> None:
+            largest_apart(errors[:, part], first, second, scale, most[part])
+
+        each_block(block, row_blocks(most.size, _DRAWS_AT_ONCE))
         return most
-
-    parts = each_block(farthest, [pairs[part] for part in row_blocks(len(pairs), _PAIRS)])
-    return max(_alone(level), float(np.quantile(np.max(parts, axis=0), level)))
+    for a, b, times in zip(first, second, scale, strict=True):
+        np.maximum(most, np.abs(errors[a] - errors[b]) * times, out=most)
+    return most
 
 
 def _alone(level: float) -> float:

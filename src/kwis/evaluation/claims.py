@@ -31,16 +31,12 @@ def judged_together(
     }
     found = []
     for change in changes:
-        made = replace(change, policies=policies)
         pair = joint.get((change.reward, *sorted((change.target, change.baseline))))
+        claim = change.simultaneous
         if policies > 1 and change.recommended and pair is not None:
-            made = replace(
-                made,
-                simultaneous=pair.simultaneous
-                if pair.target == change.target
-                else _turned(pair.simultaneous),
-            )
-        found.append(made)
+            claim = pair.simultaneous if pair.target == change.target else _turned(pair.simultaneous)
+        same = change.policies == policies and claim is change.simultaneous
+        found.append(change if same else replace(change, policies=policies, simultaneous=claim))
     return tuple(found)
 
 

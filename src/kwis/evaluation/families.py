@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import numpy as np
 
 from kwis.estimators import traits
 from kwis.estimators.joint import Contrast, critical_value_of_pairs
-from kwis.evaluation.intervals import Intervals, bounded, without_rounding
+from kwis.evaluation.intervals import Intervals, bounded, is_rounding
 from kwis.intervals import method as methods
 from kwis.intervals.pairwise import Differences, Pair
 from kwis.results import Interval
@@ -66,37 +68,42 @@ def _at_once(
     critical: float,
 ) -> list[Compared]:
     """The same numbers as one by one, to rounding."""
-    alone = longer = _at_level(differences, sides, pairs, intervals.level)
     level = intervals.level_jointly(critical)
-    if level != intervals.level:
-        longer = _at_level(differences, sides, pairs, level)
+    alone = _at_level(differences, sides, pairs, intervals.level)
+    longer = _at_level(differences, sides, pairs, level) if level != intervals.level else alone
+    held = ["fixed" if side.has_bandwidth else None for side in sides]
+    method = (differences.method, f"{differences.method}, simultaneous")
     chances = differences.p_values().tolist()
-    return [
-        Compared(
-            interval=interval,
-            simultaneous=replace(far, level=intervals.level, method=f"{interval.method}, simultaneous"),
-            std_error=error,
-            p_value=chance if interval.width > 0 else float(interval.value == 0),
+    found = []
+    for (a, _), near, far, error, chance in zip(
+        pairs, alone, longer, differences.std_error.tolist(), chances, strict=True
+    ):
+        interval, simultaneous = (
+            Interval(low=low, high=high, level=intervals.level, value=value, method=name, bandwidth=held[a])
+            for (low, value, high), name in zip((near, far), method, strict=True)
         )
-        for interval, far, error, chance in zip(
-            alone, longer, differences.std_error.tolist(), chances, strict=True
+        found.append(
+            Compared(
+                interval=bounded(interval),
+                simultaneous=bounded(simultaneous),
+                std_error=error,
+                p_value=chance if interval.width > 0 else float(interval.value == 0),
+            )
         )
-    ]
+    return found
 
 
 def _at_level(
     differences: Differences, sides: Sequence[Contrast], pairs: Sequence[Pair], level: float
-) -> list[Interval]:
-    """Intervals of differences, none beyond what two weighted means of the same rewards can differ by."""
-    lows, highs = differences.ends(level)
-    most = [side.spread if traits.normalised(side.estimator) else math.inf for side in sides]
-    held = ["fixed" if side.has_bandwidth else None for side in sides]
-    found = []
-    for (a, b), *ends in zip(pairs, lows.tolist(), differences.value.tolist(), highs.tolist(), strict=True):
-        reach = max(most[a], most[b])
-        low, value, high = (min(max(end, -reach), reach) for end in ends)
-        interval = Interval(
-            low=low, high=high, level=level, value=value, method=differences.method, bandwidth=held[a]
-        )
-        found.append(bounded(without_rounding(interval, max(abs(sides[a].value), abs(sides[b].value)))))
-    return found
+) -> list[list[float]]:
+    """Ends and value between them of every difference, none beyond what two weighted means of the same
+    rewards can differ by.
+    """
+    low, high = differences.ends(level)
+    most = np.array([side.spread if traits.normalised(side.estimator) else math.inf for side in sides])
+    size = np.abs([side.value for side in sides])
+    first, second = np.array(pairs).T
+    reach, largest = (np.maximum(one[first], one[second]) for one in (most, size))
+    ends = np.clip(np.stack([low, differences.value, high]), -reach, reach)
+    ends[:, is_rounding(np.abs(ends).max(axis=0), largest)] = 0.0
+    return ends.T.tolist()

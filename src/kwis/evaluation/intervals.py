@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -179,8 +180,13 @@ def _described(method: IntervalMethod, *, with_model: bool) -> str:
 
 def without_rounding(interval: Interval, largest: float) -> Interval:
     """No difference at all where all there is may come from the rounding of values up to ``largest``."""
-    nothing = max(abs(interval.low), abs(interval.value), abs(interval.high)) <= _ROUNDING * largest
-    return replace(interval, low=0.0, value=0.0, high=0.0) if nothing else interval
+    size = max(abs(interval.low), abs(interval.value), abs(interval.high))
+    return replace(interval, low=0.0, value=0.0, high=0.0) if is_rounding(size, largest) else interval
+
+
+def is_rounding(size: Any, largest: Any) -> Any:
+    """Whether a difference of this size may come from the rounding of values up to ``largest``."""
+    return size <= _ROUNDING * largest
 
 
 def _normal_p_value(value: float, std_error: float) -> float:

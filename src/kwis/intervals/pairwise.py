@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.joint import Contrast, model_error
 from kwis.intervals.student import StudentInterval, student_ends, student_p_values
@@ -25,6 +26,7 @@ Pair = tuple[int, int]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _BLOCK = 16  # pairs that a thread takes at a time
+_MANY = 100  # pairs from which compiled code is worth loading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,9 +58,10 @@ class Differences:
         group = sides[0].group
         lone = _lone_share(sides[0].sample.n, group)
         known = [_Side.of(side, method.bias_aware, lone) for side in sides]
+        quick = len(pairs) >= _MANY
 
         def block(part: slice) -> list[tuple[float, ...]]:
-            return [_sums(known[a], known[b], lone, group) for a, b in pairs[part]]
+            return [_sums(known[a], known[b], lone, group, quick) for a, b in pairs[part]]
 
         found = each_block(block, row_blocks(len(pairs), _BLOCK))
         std_error, error, freedom, chance = np.array([one for part in found for one in part]).T
@@ -89,6 +92,7 @@ class _Side:
     the former as each draw left out moves it; None and 0 where there is none.
     """
 
+    rows: int
     draws: Floats
     leverage: Floats | None
     effective_n: float
@@ -104,11 +108,12 @@ class _Side:
         other = traits.bias_reference(contrast.estimator) if bias_aware else None
         if other is not None:
             whole = other.estimate(contrast.sample)
-            apart = draw_sums(estimate.influence - whole.influence, group) / (1 - lone)
+            apart = _fixed(draw_sums(estimate.influence - whole.influence, group) / (1 - lone))
             shift = estimate.value - whole.value
         return cls(
-            draws=draw_sums(estimate.influence, group),
-            leverage=estimate.leverage,
+            rows=estimate.influence.size,
+            draws=_fixed(draw_sums(estimate.influence, group)),
+            leverage=None if estimate.leverage is None else _fixed(estimate.leverage),
             effective_n=estimate.effective_n,
             apart=apart,
             shift=shift,
@@ -116,49 +121,68 @@ class _Side:
         )
 
 
+def _fixed(vector: Floats) -> Floats:
+    """The same as read-only numbers of an ordinary array: compiled once for all."""
+    return read_only(np.ascontiguousarray(vector).view(np.ndarray))
+
+
 def _lone_share(n: int, group: Ints | None) -> Floats | float:
     """Share of each draw in all rows, below 1."""
     return 1 / n if group is None else np.minimum(draw_sums(np.full(n, 1 / n), group), 1 - _EPSILON)
 
 
-def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None) -> tuple[float, ...]:
+def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: bool) -> tuple[float, ...]:
     """Standard error, that from leaving each draw out and its degrees of freedom, and what chance does to
     the bias.
 
     In one dimension the formulas of :mod:`kwis.intervals.student` and :mod:`kwis.stats.influence`.
     """
-    draws = a.draws - b.draws
-    count, n = draws.size, (a.leverage if a.leverage is not None else draws).size
-    largest = max(float(draws.max()), -float(draws.min()))
-    draws /= largest or 1.0
-    if a.leverage is None or b.leverage is None:
-        shares, rest = np.broadcast_to(lone, draws.shape), np.broadcast_to(1 - lone, draws.shape)
-    else:
-        shares = draw_sums(np.maximum(a.leverage, b.leverage), group)
-        rest = np.maximum(1 - shares, _EPSILON)
-    squares = np.square(draws)
-    total, fourth = float(squares.sum()), float(np.einsum("i,i->", squares, squares))
+    count, n = a.draws.size, a.rows
+    largest, total, fourth, shares, left_out = _moments(a, b, lone, group, quick)
     rows = total**2 / fourth if fourth > 0 else float(count)
-    by_leverage = 1 / float(np.einsum("i,i->", shares, shares)) - 1
-    freedom = max(min(by_leverage, 2 / max(1 / rows - 1 / count, _EPSILON)), 1.0)
+    freedom = max(min(1 / shares - 1, 2 / max(1 / rows - 1 / count, _EPSILON)), 1.0)
     effective = min(a.effective_n, b.effective_n)
     if math.isfinite(effective):
         freedom = min(freedom, max(effective - 1, 1.0))
-    draws /= rest
-    left_out = float(np.einsum("i,i->", draws, draws)) * (count - 1) / count
     return (
         largest * math.sqrt(total * count / (count - 1)) / n,
-        largest * math.sqrt(left_out) / n,
+        largest * math.sqrt(left_out * (count - 1) / count) / n,
         freedom,
-        _length(_minus(a.apart, b.apart)) * math.sqrt((count - 1) / count) / n,
+        _length(a.apart, b.apart, quick) * math.sqrt((count - 1) / count) / n,
     )
 
 
-def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
-    return a if b is None else -b if a is None else a - b
+def _moments(
+    a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: bool
+) -> tuple[float, float, float, float, float]:
+    """What :func:`kwis.stats.fused_apart.moments_apart` says of the draws and their shares in the rows."""
+    if a.leverage is None or b.leverage is None:
+        share = other = _fixed(np.broadcast_to(lone, a.draws.shape).copy())
+    elif group is None:
+        share, other = a.leverage, b.leverage
+    else:
+        share = other = _fixed(draw_sums(np.maximum(a.leverage, b.leverage), group))
+    if quick:
+        from kwis.stats.fused_apart import moments_apart
+
+        return moments_apart(a.draws, b.draws, share, other, _EPSILON)
+    draws, shares = a.draws - b.draws, np.maximum(share, other)
+    largest = max(float(draws.max()), -float(draws.min()))
+    draws /= largest or 1.0
+    squares = np.square(draws)
+    draws /= np.maximum(1 - shares, _EPSILON)
+    fourth, own, left_out = (float(np.einsum("i,i->", one, one)) for one in (squares, shares, draws))
+    return largest, float(squares.sum()), fourth, own, left_out
 
 
-def _length(vector: Floats | None) -> float:
+def _length(a: Floats | None, b: Floats | None, quick: bool) -> float:
+    """Of the difference of two vectors, None standing for 0."""
+    if quick and a is not None and b is not None:
+        from kwis.stats.fused_apart import size_apart
+
+        largest, squares = size_apart(a, b)
+        return largest * math.sqrt(squares)
+    vector = _minus(a, b)
     if vector is None:
         return 0.0
     largest = max(float(vector.max()), -float(vector.min()))
@@ -166,6 +190,10 @@ def _length(vector: Floats | None) -> float:
         return 0.0
     scaled = vector / largest  # squares of huge numbers would overflow
     return largest * math.sqrt(float(np.einsum("i,i->", scaled, scaled)))
+
+
+def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
+    return a if b is None else -b if a is None else a - b
 
 
 def _biases(sides: Sequence[_Side], pairs: Sequence[Pair], chance: Floats) -> Floats:
