@@ -10,7 +10,7 @@ across tiles.
 Everything here is compiled for float64 and, to locate a minimum, for float32.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

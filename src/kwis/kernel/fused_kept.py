@@ -5,10 +5,10 @@ that no distance and no exponential is computed twice. An empty ``kept`` says th
 second pass computes them again.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 5d7425b9c510: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 7fc392c56288: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 55c053fbf12a: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 1fb637bdca0f: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -5,79 +5,49 @@ The sums of a vector are its own, in an order that no other vector changes: its 
 whatever they are worked out with.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
-# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from kwis.kernel.exp2 import exp2
-from kwis.kernel.fused import FAST, INNER, RUNGS, TILE, TOGETHER, distances, last_together
+import numpy as np
+
+from kwis.kernel.exp2 import exp2, smaller
+from kwis.kernel.fused import FAST, GROUP, RUNGS, TILE, TOGETHER
 from kwis.runtime.compile import compiled
 
 STEP = 3
 """Bandwidths that a vector is scored at together."""
 
 
-@njit(**INNER)
-def _climb(q, mass, loads, least, stretch, k, step, places, wide, wanted, sums):
-    """Add the tile's ``sum k m``, and ``sum k l`` for the vectors that want it, at ``STEP`` bandwidths for
-    each of ``places``: each squares the kernel of the one before, the first ones twice where ``wide``.
+def ladder_many(*arrays: Any) -> None:
+    """Add the score of every vector at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores`` (steps,
+    rungs, vectors), where it is ``wanted`` (``STEP`` bandwidths each, vectors). The first ``STEP`` bandwidths
+    lie twice as far apart where they are ``wide``.
+
+    ``arrays`` are those of :func:`_climb`, the last but what it needs for itself.
     """
-    zero = q[0] - q[0]
-    tiny = exp2(zero - 60)
-    first, second, third = k[0], k[1], k[2]
-    for place in range(places):
-        number = step * (RUNGS // STEP) + place
-        g, g2, g3 = zero, zero, zero
-        if wide and place == 0:
-            for j in range(TILE):
-                count = mass[j]
-                here = exp2((least - q[j]) * stretch)
-                first[j] = here
-                g += here * count
-                here = here * here if here > tiny else zero
-                here = here * here if here > tiny else zero
-                second[j] = here
-                g2 += here * count
-                here = here * here if here > tiny else zero
-                here = here * here if here > tiny else zero
-                third[j] = here if here > tiny else zero
-                g3 += here * count
-        else:
-            for j in range(TILE):
-                count, before = mass[j], third[j]
-                here = exp2((least - q[j]) * stretch) if place == 0 else before * before
-                first[j] = here
-                g += here * count
-                here = here * here if here > tiny else zero
-                second[j] = here
-                g2 += here * count
-                here = here * here if here > tiny else zero
-                third[j] = here if here > tiny else zero  # it is squared next
-                g3 += here * count
-        rung = STEP * place
-        sums[rung, 0] += g
-        sums[rung + 1, 0] += g2
-        sums[rung + 2, 0] += g3
-        for vector in range(wanted.shape[1]):
-            if wanted[number, vector]:
-                load = loads[vector]
-                a, a2, a3 = zero, zero, zero
-                for j in range(TILE):
-                    amount = load[j]
-                    a += first[j] * amount
-                    a2 += second[j] * amount
-                    a3 += third[j] * amount
-                sums[rung, 1 + vector] += a
-                sums[rung + 1, 1 + vector] += a2
-                sums[rung + 2, 1 + vector] += a3
+    x, base, stretches, wanted, scores = arrays[1], arrays[6], arrays[12], arrays[14], arrays[15]
+    count, vectors, parts = len(stretches), wanted.shape[1], RUNGS // STEP
+    # Of each of ``stretches``: as many of its parts as some vector wants.
+    places = (wanted.any(axis=1).reshape(count, parts) * np.arange(1, parts + 1)).max(axis=1)
+    _climb(
+        *arrays[:-1],
+        places,
+        np.empty((TOGETHER, *base.shape), x.dtype),
+        np.empty(TOGETHER, x.dtype),
+        np.empty((STEP, TILE), x.dtype),
+        np.empty((TOGETHER, count * parts, 1 + vectors, STEP)),
+        scores.reshape(count * parts, STEP, vectors),
+    )
 
 
+# One body, and its memory handed in: functions that it called, and arrays that it made, would be compiled on
+# their own first, which takes as long as all of this.
 @compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def ladder_many(
+def _climb(
     rows,
     x,
     codes,
@@ -93,52 +63,119 @@ def ladder_many(
     stretches,
     wide,
     wanted,
+    places,
+    q,
+    least,
+    k,
+    sums,
     scores,
 ):
-    """Add the score of every vector at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores`` (steps,
-    rungs, vectors), where it is ``wanted`` (``STEP`` bandwidths each, vectors). The first ``STEP`` bandwidths
-    lie twice as far apart where they are ``wide``.
+    """See :func:`ladder_many`. ``loads`` is (tiles, vectors, TILE), ``own`` (rows, vectors).
 
-    ``loads`` is (tiles, vectors, TILE), ``own`` (rows, vectors).
+    The distances ``q`` from a few rows to all tiles come first, as in ``fused.distances``. ``sums`` are then
+    ``sum k m``, and ``sum k l`` for the vectors that want it, each bandwidth with the squared kernel of the
+    one before.
     """
-    q, least = np.empty((TOGETHER, *base.shape), x.dtype), np.empty(TOGETHER, x.dtype)
-    k = np.empty((STEP, TILE), x.dtype)
-    count, vectors, parts = stretches.shape[0], wanted.shape[1], RUNGS // STEP
-    places = np.zeros(count, np.int64)
-    for number in range(wanted.shape[0]):
-        if wanted[number].any():
-            places[number // parts] = number % parts + 1
-    sums = np.empty((TOGETHER, count, RUNGS, 1 + vectors))
+    zero = q[0, 0, 0] - q[0, 0, 0]
+    tiny = exp2(zero - 60)
+    parts = RUNGS // STEP
+    one, two, three = k[0], k[1], k[2]
     first = rows[0]
     while first < rows[1]:
-        last, skip = last_together(first, rows[1], skips), skips[first]
-        distances((first, last), x, codes, tiles, tile_codes, penalty, base, skip, q, least)
+        begin, end = skips[first, 0], skips[first, 1]
+        start = 0 if begin > 0 else end
+        together = 1
+        while together < TOGETHER and first + together < rows[1] and skips[first + together, 0] == begin:
+            together += 1
+        for tile in range(tiles.shape[0]):
+            if begin <= tile < end:
+                continue
+            for r in range(0, together, 2):
+                # The partner of an odd last row is itself, written to a buffer that nobody reads.
+                near, also = q[r, tile], q[r + 1, tile]
+                here, there = x[first + r], x[first + r + (r + 1 < together)]
+                far = base[tile]
+                for j in range(TILE):
+                    near[j] = far[j]
+                    also[j] = far[j]
+                for group in range(tiles.shape[1]):
+                    t, at = tiles[tile, group], GROUP * group
+                    t0, t1 = t[0], t[1]
+                    t2, t3 = t[2], t[3]
+                    x0, x1 = here[at], here[at + 1]
+                    x2, x3 = here[at + 2], here[at + 3]
+                    y0, y1 = there[at], there[at + 1]
+                    y2, y3 = there[at + 2], there[at + 3]
+                    for j in range(TILE):
+                        a = x0 - t0[j]
+                        b = x1 - t1[j]
+                        c = x2 - t2[j]
+                        d = x3 - t3[j]
+                        near[j] += (a * a + b * b) + (c * c + d * d)
+                        a = y0 - t0[j]
+                        b = y1 - t1[j]
+                        c = y2 - t2[j]
+                        d = y3 - t3[j]
+                        also[j] += (a * a + b * b) + (c * c + d * d)
+            for r in range(together):
+                near = q[r, tile]
+                for column in range(penalty.shape[0]):
+                    code, others, cost = codes[first + r, column], tile_codes[tile, column], penalty[column]
+                    for j in range(TILE):
+                        near[j] += cost if others[j] != code else zero
+                low = near[0] if tile == start else least[r]
+                for j in range(TILE):
+                    low = smaller(low, near[j])
+                least[r] = low
         sums[:] = 0.0
         for tile in range(tiles.shape[0]):
-            if tile < skip[0] or tile >= skip[1]:
-                for r in range(last - first):
-                    for step in range(count):
-                        if places[step]:
-                            _climb(
-                                q[r, tile],
-                                mass[tile],
-                                loads[tile],
-                                least[r],
-                                stretches[step],
-                                k,
-                                step,
-                                places[step],
-                                wide and step == 0,
-                                wanted,
-                                sums[r, step],
-                            )
-        for r in range(last - first):
+            if begin <= tile < end:
+                continue
+            m = mass[tile]
+            for r in range(together):
+                near, low = q[r, tile], least[r]
+                for step in range(stretches.shape[0]):
+                    stretch = stretches[step]
+                    for place in range(places[step]):
+                        number = step * parts + place
+                        twice = wide and number == 0
+                        g, g2, g3 = zero, zero, zero
+                        for j in range(TILE):
+                            before = three[j]
+                            kernel = exp2((low - near[j]) * stretch) if place == 0 else before * before
+                            one[j] = kernel
+                            g += kernel * m[j]
+                            kernel = kernel * kernel if kernel > tiny else zero
+                            if twice:
+                                kernel = kernel * kernel if kernel > tiny else zero
+                            two[j] = kernel
+                            g2 += kernel * m[j]
+                            kernel = kernel * kernel if kernel > tiny else zero
+                            if twice:
+                                kernel = kernel * kernel if kernel > tiny else zero
+                            three[j] = kernel if kernel > tiny else zero  # it is squared next
+                            g3 += kernel * m[j]
+                        into = sums[r, number]
+                        into[0, 0] += g
+                        into[0, 1] += g2
+                        into[0, 2] += g3
+                        for vector in range(wanted.shape[1]):
+                            if wanted[number, vector]:
+                                load = loads[tile, vector]
+                                g, g2, g3 = zero, zero, zero
+                                for j in range(TILE):
+                                    g += one[j] * load[j]
+                                    g2 += two[j] * load[j]
+                                    g3 += three[j] * load[j]
+                                into[1 + vector, 0] += g
+                                into[1 + vector, 1] += g2
+                                into[1 + vector, 2] += g3
+        for r in range(together):
             i = first + r
             for number in range(wanted.shape[0]):
-                step, rung = number // parts, STEP * (number % parts)
-                for vector in range(vectors):
+                for vector in range(wanted.shape[1]):
                     if wanted[number, vector]:
-                        for at in range(rung, rung + STEP):
-                            mean = sums[r, step, at, 1 + vector] / sums[r, step, at, 0]
-                            scores[step, at, vector] += share[i] * (own[i, vector] - mean) ** 2
-        first = last
+                        for at in range(STEP):
+                            mean = sums[r, number, 1 + vector, at] / sums[r, number, 0, at]
+                            scores[number, at, vector] += share[i] * (own[i, vector] - mean) ** 2
+        first += together

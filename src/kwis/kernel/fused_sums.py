@@ -6,9 +6,9 @@ so that the inner loops vectorise; contexts arrive scaled such that the kernel i
 cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
-# Calls exp2.py 9bf39b633443: the cache of compiled code is keyed by this file alone.
-# Calls fused.py 8c9cc5bcedd1: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 7fc392c56288: the cache of compiled code is keyed by this file alone.
+# Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
+# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py 1fb637bdca0f: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
