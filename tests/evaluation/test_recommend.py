@@ -8,7 +8,14 @@ import pytest
 import kwis
 from kwis.checks.findings import MeanTest, PropensityReport
 from kwis.evaluation import Change
-from kwis.evaluation.recommend import HEAVY_WEIGHTS, MOST_ISOLATION, disagreement, pick, recommended
+from kwis.evaluation.recommend import (
+    HEAVY_WEIGHTS,
+    MOST_ISOLATION,
+    disagreement,
+    has_heavy_weights,
+    pick,
+    recommended,
+)
 from kwis.models.propensity.check import Finding, PropensityCheck
 
 NAMES = (
@@ -220,32 +227,68 @@ def test_a_model_that_predicts_no_better_than_the_mean_takes_no_part():
     )
 
 
-def _with_few_effective_rows(n, effective, rng):
-    """A log whose target takes action 1 always, of which ``effective`` rows were logged."""
-    table = {
+def _table_with_few_effective_rows(n, effective, rng):
+    """Of a target that always takes action b, so many rows count."""
+    taken = np.arange(n) < effective
+    return {
         "x": rng.standard_normal(n),
-        "action": np.where(np.arange(n) < effective, "b", "a"),
+        "action": np.where(taken, "b", "a"),
         "reward": rng.random(n),
-        "propensity": np.where(np.arange(n) < effective, effective / n, 1 - effective / n),
+        "propensity": np.where(taken, effective / n, 1 - effective / n),
     }
-    log = kwis.read_log(table, context=["x"], action="action", reward="reward", propensity="propensity")
-    return log, np.tile([0.0, 1.0], (n, 1))
+
+
+def _with_few_effective_rows(n, effective, rng):
+    """A log of that, and the target."""
+    table = _table_with_few_effective_rows(n, effective, rng)
+    return kwis.read_log(table, context=["x"]), np.tile([0.0, 1.0], (n, 1))
 
 
 @pytest.mark.parametrize(
-    ("n", "effective", "shrunken"), [(600, 90, True), (600, 110, False), (400, 90, False), (400, 70, True)]
+    ("n", "effective", "shrunken"), [(600, 190, True), (600, 210, False), (300, 160, False), (300, 140, True)]
 )
-def test_weights_are_shrunk_below_100_effective_rows_and_a_fifth_of_all(n, effective, shrunken):
+def test_weights_are_clipped_below_200_effective_rows_and_half_of_all(n, effective, shrunken):
     log, target = _with_few_effective_rows(n, effective, np.random.default_rng(0))
     found = kwis.evaluate(log, target)
     names = {row.estimator for row in found.rows}
     picked = found.recommendations[0]
     assert set(HEAVY_WEIGHTS) <= names if shrunken else not set(HEAVY_WEIGHTS) & names
-    assert (picked.row.estimator in HEAVY_WEIGHTS) == shrunken
+    assert (picked.row.estimator == HEAVY_WEIGHTS[1]) == shrunken
     if shrunken:
         assert picked.runner_up.estimator not in HEAVY_WEIGHTS
         assert any("large weights are clipped" in reason for reason in picked.why)
         assert any("biases it" in reason for reason in picked.row.verdict.reasons)
+
+
+@pytest.mark.parametrize(
+    ("n", "effective", "clipped"), [(600, 90, True), (600, 110, False), (400, 90, False), (400, 70, True)]
+)
+def test_without_a_reward_model_weights_are_clipped_below_100_effective_rows_and_a_fifth_of_all(
+    n, effective, clipped
+):
+    table = _table_with_few_effective_rows(n, effective, np.random.default_rng(0))
+    table["p_b"] = np.where(table["action"] == "b", 1.0, 0.0)
+    found = kwis.evaluate(table, kwis.probability("p_b"), context=["x"], actions=["a", "b", "c"])
+    assert (found.recommendations[0].row.estimator == HEAVY_WEIGHTS[0]) == clipped
+
+
+@pytest.mark.parametrize(("explained", "heavy"), [(-0.1, True), (0.149, True), (0.15, False)])
+def test_weights_are_not_clipped_where_rewards_are_well_predicted(explained, heavy):
+    sample = kwis.WeightedSample(
+        context=np.zeros((300, 1)), weight=np.repeat([1.0, 0.0], [100, 200]), reward=np.arange(300.0)
+    )
+    assert has_heavy_weights(sample, explained) == heavy
+    assert not has_heavy_weights(sample)  # without a model it takes heavier ones
+
+
+def test_rewards_of_one_log_may_differ_in_whether_weights_are_clipped():
+    """A reward that context and action decide beside one that is noise."""
+    rng = np.random.default_rng(1)
+    table = _table_with_few_effective_rows(400, 120, rng)
+    table |= {"noise": table.pop("reward"), "told": table["x"] + 0.01 * rng.standard_normal(400)}
+    found = kwis.evaluate(table, kwis.always("b"), reward=["noise", "told"], context=["x"])
+    picked = {one.reward: one.row.estimator in HEAVY_WEIGHTS for one in found.recommendations}
+    assert picked == {"noise": True, "told": False}
 
 
 def test_estimators_that_are_named_stay_alone_with_heavy_weights():

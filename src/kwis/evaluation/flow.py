@@ -48,6 +48,7 @@ from kwis.evaluation.segments import KnownOfAll, segments_by
 from kwis.evaluation.split import Split
 from kwis.evaluation.statistic import Statistic
 from kwis.models.reward import PredictedRewards, predict_rewards
+from kwis.models.reward.predicted import PredictedSample
 from kwis.result.evaluation import Evaluation
 from kwis.result.records import Path
 from kwis.results import Estimate, Verdict
@@ -92,14 +93,29 @@ class Run:
             ready.policy(target, predictions if self.roster.models(target) else ())
             for target in ready.targets
         ]
-        heavy = {policy.name for policy in policies if has_heavy_weights(policy.samples[0])}
+        heavy = self._heavy(policies, predictions)
         run = replace(self, roster=self.roster.with_heavy_weights()) if heavy else self
         return run._answer(policies, predictions, heavy)
 
+    def _heavy(
+        self, policies: Sequence[Policy], predictions: Sequence[PredictedRewards]
+    ) -> set[tuple[str, str]]:
+        """Policies and rewards whose weights are heavy."""
+        explained = {made.reward: made.explained for made in predictions}
+        return {
+            (policy.name, reward)
+            for policy in policies
+            for reward, sample in zip(self.ready.log.reward_names, policy.samples, strict=True)
+            if has_heavy_weights(sample, explained[reward] if isinstance(sample, PredictedSample) else None)
+        }
+
     def _answer(
-        self, policies: Sequence[Policy], predictions: tuple[PredictedRewards, ...], heavy: Set[str]
+        self,
+        policies: Sequence[Policy],
+        predictions: tuple[PredictedRewards, ...],
+        heavy: Set[tuple[str, str]],
     ) -> Evaluation:
-        """The answer about ``policies``, of which those in ``heavy`` have heavy weights."""
+        """The answer about ``policies``, of which those in ``heavy`` have heavy weights for a reward."""
         ready, intervals = self.ready, self.intervals
         measured, logging = self._measured(policies)
         report = ready.report()
@@ -225,7 +241,7 @@ class Run:
         measured: Sequence[Measured],
         report: PropensityReport,
         predictions: Sequence[PredictedRewards],
-        heavy: Set[str],
+        heavy: Set[tuple[str, str]],
     ) -> dict[tuple[str, str], Pick]:
         explained = {made.reward: made.explained for made in predictions}
         roles = {name: Role.of(estimator) for name, estimator in self.roster.by_name.items()}
@@ -245,7 +261,7 @@ class Run:
                 explained.get(key[1]),
                 self.ready.mended,
                 flat=key in flat,
-                heavy=key[0] in heavy,
+                heavy=key in heavy,
                 roles=roles,
             )
             for key, found in std_errors_of(measured).items()

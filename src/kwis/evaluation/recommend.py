@@ -16,14 +16,17 @@ nobody can shop for the answer.
    with propensities that were estimated or misreported unnoticed, which no standard error shows. Two things
    speak against it: a larger estimated standard error, and a model that predicts held-out rewards no better
    than their mean does.
-3. Heavy weights are clipped: with fewer than 100 effective rows (or groups), and fewer than a fifth of all, a
-   few rows decide, and a bias smaller than their noise is the better bargain. A short log alone is no reason:
-   its weights may be light, and clipping them hides what tells policies apart. The choice is then
-   ``doubly-robust-half-normalised-clipping``, where there is a reward model: what clipping takes away is left
-   to it, and nothing else is there to fill the gap, so the two tests above do not apply. How well it fills it
-   cannot be told from such a log, hence the mean of two forms. Without a model the
-   choice is ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as
-   much bias as the log cannot rule out, and their verdict says that they are biased.
+3. Heavy weights are clipped where a few rows decide: there a bias smaller than their noise is the better
+   bargain. With a reward model that is so with fewer than 200 effective rows (or groups), and fewer than half
+   of all, unless the model explains 15 % of the rewards or more: rewards that follow context and action so
+   closely differ by more between policies than their noise. A short log alone is no reason: its weights may
+   be light, and clipping them hides what tells policies apart. The choice is then
+   ``doubly-robust-half-normalised-clipping``: what clipping takes away is left to the model, and nothing else
+   is there to fill the gap, so the two tests above do not apply. How well it fills it cannot be told from
+   such a log, hence the mean of two forms. Without a model weights have to be heavier, with fewer than 100
+   effective rows and fewer than a fifth of all, and the choice is ``normalised-clipping``. Both take part in
+   such evaluations only; their interval allows for as much bias as the log cannot rule out, and their verdict
+   says that they are biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
@@ -54,10 +57,12 @@ from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import draw_sums
 
 MOST_ISOLATION = 0.3
-FEW_EFFECTIVE = 100
-SMALL_SHARE = 0.2
+MOST_EXPLAINED = 0.15
 HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-half-normalised-clipping")
 """What takes part where weights are heavy: without a reward model, and with one."""
+_PLAIN_CLIPPED, _MODEL_CLIPPED = HEAVY_WEIGHTS
+_FEW_ROWS = {_PLAIN_CLIPPED: (100, 0.2, "a fifth"), _MODEL_CLIPPED: (200, 0.5, "half")}
+"""Weights are heavy below so many effective rows and below that share of all, in numbers and in words."""
 LAST_RESORT = (
     "normalised-state-wis",
     "kernel-wis",
@@ -97,11 +102,17 @@ def has_neighbours(isolation: float | None) -> bool:
     return isolation is not None and isolation <= MOST_ISOLATION
 
 
-def has_heavy_weights(sample: WeightedSample) -> bool:
-    """Whether so few effective rows, or groups, are left of all that weights are better shrunk."""
+def has_heavy_weights(sample: WeightedSample, explained: float | None = None) -> bool:
+    """Whether so few effective rows, or groups, are left of all that weights are better clipped.
+
+    ``explained`` is the share of held-out variance that the reward model explains; None without a model.
+    """
+    if explained is not None and explained >= MOST_EXPLAINED:
+        return False
+    most, share, _ = _FEW_ROWS[_PLAIN_CLIPPED if explained is None else _MODEL_CLIPPED]
     load = sample.weight if sample.mass is None else sample.weight * sample.mass
     draws = draw_sums(load, sample.group)
-    return effective_size(draws) < min(FEW_EFFECTIVE, SMALL_SHARE * len(draws))
+    return effective_size(draws) < min(most, share * len(draws))
 
 
 def model_helps(explained: float | None) -> bool:
@@ -133,9 +144,9 @@ def recommended(
         Of the estimators, by name. Of several with the same role the first counts.
     """
     if heavy:
-        plain, model = (name if name in std_errors else None for name in HEAVY_WEIGHTS)
-        if plain or model:
-            return model or plain or ""
+        for name in (_MODEL_CLIPPED, _PLAIN_CLIPPED):
+            if name in std_errors:
+                return name
     for normalised_over in (NEIGHBOURS, ALL_ROWS) if near else (ALL_ROWS, NEIGHBOURS):
         plain = _first(std_errors, roles, Role(normalised_over, modelled=False))
         model = _first(std_errors, roles, Role(normalised_over, modelled=True))
@@ -234,9 +245,10 @@ def _reasons(
 ) -> Iterable[str]:
     role = roles.get(name, _UNKNOWN)
     if name in HEAVY_WEIGHTS:
+        most, _, share = _FEW_ROWS[name]
         yield (
-            f"fewer than {FEW_EFFECTIVE} effective rows are left, and fewer than a fifth of all, so large "
-            f"weights are clipped, which costs less than their noise"
+            f"fewer than {most} effective rows are left, and fewer than {share} of all, so large weights are "
+            f"clipped, which costs less than their noise"
         )
     elif role.normalised_over == NEIGHBOURS and flat:
         yield (
@@ -258,8 +270,7 @@ def _reasons(
         yield "one normaliser serves all rows, since it is not known whether rows have neighbours"
     else:
         yield "the best suited of the estimators that were asked for"
-    plain, model = HEAVY_WEIGHTS
-    other: str | None = {plain: model, model: plain}.get(name)
+    other: str | None = {_PLAIN_CLIPPED: _MODEL_CLIPPED, _MODEL_CLIPPED: _PLAIN_CLIPPED}.get(name)
     if other is None or other not in std_errors:
         other = (
             _first(std_errors, roles, Role(role.normalised_over, not role.modelled))

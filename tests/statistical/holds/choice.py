@@ -102,7 +102,7 @@ def sketch_of(world, seed):
     isolation = found["normalised-kernel-wis"].isolation
     how = {"near": has_neighbours(isolation), "robust": model_helps(explained)}
     errors = {name: found[name].std_error for name in (*by_name(), *HEAVY_WEIGHTS)}
-    shrunk = has_heavy_weights(sample)
+    shrunk = has_heavy_weights(sample, explained)
     picked, unshrunk = (recommended(errors, heavy=heavy, **how) for heavy in (shrunk, False))
     level = Intervals(method=None, level=0.95, seed=0)
     ends = {name: level.of(alone[name]) for name in (picked, unshrunk)}
