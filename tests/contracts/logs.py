@@ -62,6 +62,25 @@ def described(n: int = 300, seed: int = 5) -> Any:
     return found.assign(kind=found["action"].map({"banner": "site", "email": "phone", "push": "phone"}))
 
 
+def two_loggers(n: int = 300, seed: int = 6) -> Any:
+    """Two policies took turns, and each one's probability of the action taken is known."""
+    rng = np.random.default_rng(seed)
+    x, late = rng.normal(size=n), rng.random(n) < 0.4
+    chances = np.column_stack([1 / (1 + np.exp(-x)) * 0.5 + 0.1, 1 / (1 + np.exp(2 * x)) * 0.8 + 0.1])
+    action = (rng.random(n) < chances[np.arange(n), late.astype(int)]).astype(int)
+    taken = np.where(action[:, None] == 1, chances, 1 - chances)
+    return pd.DataFrame(
+        {
+            "x": x,
+            "system": np.array(["old", "new"], dtype=object)[late.astype(int)],
+            "action": action,
+            "p_old": taken[:, 0],
+            "p_new": taken[:, 1],
+            "reward": rng.gamma(1 + action, 1),
+        }
+    )
+
+
 def switch(n: int = 300, seed: int = 3, numbers: bool = False) -> Any:
     """Yes/no decisions; the choice of the policy is yes/no, or the numbers 0 and 1."""
     rng = np.random.default_rng(seed)

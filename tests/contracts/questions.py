@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 import kwis
-from tests.contracts.logs import ACTIONS, CONTEXT, described, many_levels, recommender, shop, switch
+from tests.contracts.logs import (
+    ACTIONS,
+    CONTEXT,
+    described,
+    many_levels,
+    recommender,
+    shop,
+    switch,
+    two_loggers,
+)
 
 SOME = ["wis", "normalised-kernel-wis", "doubly-robust"]
 FEW = ["age", "country", "member"]
@@ -107,6 +116,38 @@ QUESTIONS: dict[str, Question] = {
         lambda: {"new": kwis.distribution("p_new"), "pick": kwis.chosen("pick")},
         {"estimators": SOME, "action_features": "kind", "by": "country", "interval": kwis.Bootstrap(40)},
         described,
+    ),
+    "several loggers": Question(
+        {"logger": "system", "propensity": {"old": "p_old", "new": "p_new"}, "context": "x"},
+        lambda: {"always 1": kwis.always(1)},
+        {"estimators": ["vis", *SOME]},
+        two_loggers,
+    ),
+    **{
+        statistic: Question(
+            plain(reward=["spend"]), lambda: ["p_new", "pick"], {"statistic": statistic, "by": "country"}
+        )
+        for statistic in ("quantile:0.9", "cvar:0.8", "lower-cvar:0.2", "above:3")
+    },
+    "heavy-weight estimators": Question(
+        plain(propensity="logged"),
+        lambda: {"new": kwis.distribution("p_new")},
+        {
+            "estimators": [
+                *("empirical-likelihood", "control-variate", "clipping", "switch-mse", "shrinkage"),
+                *(
+                    "doubly-robust-power-mean",
+                    "log-sum-exponential",
+                    "doubly-robust-half-normalised-clipping",
+                ),
+            ]
+        },
+    ),
+    "blocks of time": Question(
+        plain(time="day"), lambda: "p_new", {"interval": "block-bootstrap:20", "estimators": ["wis"]}
+    ),
+    "a sequence": Question(
+        plain(), lambda: "p_new", {"interval": "betting-sequence:30", "estimators": ["vis"]}
     ),
     "propensities to be estimated": Question(
         plain(propensity=False),

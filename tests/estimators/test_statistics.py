@@ -256,3 +256,30 @@ def test_a_resample_without_positive_weights_has_no_value(estimator):
     values = estimator.resampled(sample, np.array([[2.0, 1.0], [0.0, 1.0]]), influence=True).values
     assert np.isnan(values[0])
     assert values[1] == 4.0
+
+
+def test_what_does_not_add_up_is_not_added_up(frame):
+    """A quantile times the number of decisions is nothing; names are those that the caller knows."""
+    log = kwis.read_log(frame, context=["x"])
+    words = {"unit": "s", "reward_label": {"reward": "waiting"}, "lower_is_better": ["reward"]}
+    quantile, share = (
+        kwis.evaluate(log, TARGET, statistic=name, repair="never", **words)
+        for name in ("quantile:0.5", "above:1")
+    )
+    assert "quantile 0.5 of waiting: " in repr(quantile)
+    assert " s under the logging policy" in repr(quantile)
+    assert "less is better" in repr(quantile)
+    assert "decisions of the log" not in repr(quantile)
+    assert "per decision" not in repr(quantile)
+    assert "decisions of the log" in repr(share)
+    assert "share of waiting above 1: " in repr(share)
+    with pytest.raises(
+        kwis.InputError, match="`per` must be 1 for what does not add up over decisions, got 1000"
+    ):
+        kwis.evaluate(log, TARGET, statistic="cvar:0.9", per=1000)
+
+
+def test_a_cost_is_asked_about_by_the_name_that_it_has(frame):
+    log = kwis.read_log({**frame, "latency": frame["reward"]}, reward="latency", context=["x"])
+    notes = kwis.evaluate(log, TARGET, statistic="quantile:0.5", repair="never").notes
+    assert any("say lower_is_better=['latency']" in note for note in notes)

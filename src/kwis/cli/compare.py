@@ -49,6 +49,7 @@ def compare(
     target: opt.Target,
     estimator: opt.Estimator = None,
     action_features: opt.ActionFeatures = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     interval: opt.Interval = None,
     level: opt.Level = 0.95,
@@ -67,6 +68,7 @@ def compare(
         stage = Stage(
             estimator=estimator,
             action_features=action_features,
+            statistic=statistic,
             interval=interval,
             repair=repair,
             level=level,

@@ -48,6 +48,7 @@ def plan(
     power: Power = 0.8,
     logging: Logging = None,
     action_features: opt.ActionFeatures = None,
+    statistic: opt.Statistic = "mean",
     repair: opt.Repair = opt.RepairChoice.AUTO,
     level: opt.Level = 0.95,
     seed: opt.Seed = 0,
@@ -63,6 +64,7 @@ def plan(
 
             options: dict[str, Any] = {
                 "action_features": action_features,
+                "statistic": statistic,
                 "repair": repair.value,
                 "level": level,
                 "rng": seed,

@@ -142,6 +142,10 @@ def plan(
             "`logging` must go without `action_features`: what another policy logs is foretold from weights "
             "over actions"
         )
+    if logging is not None and options.get("statistic", "mean") != "mean":
+        raise InputError(
+            "`logging` must go without `statistic`: what another policy logs is foretold of means"
+        )
     if not isinstance(log, LoggedBandit):
         said = {name: options.pop(name) for name in LogArguments.__annotations__ if name in options}
         if reward is not None and not isinstance(log, ScannedLog):

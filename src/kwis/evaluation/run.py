@@ -166,6 +166,8 @@ def evaluate(
     from kwis.runtime.threads import engine
 
     wanted = Statistic.of(statistic)
+    how = Presentation.of(log.reward_names, unit, per, reward_label, lower_is_better)
+    how = how.of_statistic(wanted.named, log.reward_names, adds_up=wanted.is_mean)
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
         blocks = method is not None and draws_blocks(method)
@@ -179,7 +181,6 @@ def evaluate(
     if few is not None:
         warnings.warn(few, KwisWarning, stacklevel=2)
     roster, splits = Roster.of(estimators, ready.seed, exact), splits_by(ready.log, by)
-    how = Presentation.of(ready.log.reward_names, unit, per, reward_label, lower_is_better)
     intervals = Intervals(method=method, level=level, seed=ready.seed, presentation=how)
     steps = Stages(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):

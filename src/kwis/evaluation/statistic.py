@@ -84,12 +84,16 @@ class Statistic:
 
     def log(self, log: LoggedBandit) -> LoggedBandit:
         """The log with rewards named after the statistic, and made into 0 and 1 where it is a share."""
-        if self.kind == "mean":
-            return log
-        if self.is_mean:
-            names = tuple(f"share of {name} above {self.number:g}" for name in log.reward_names)
+        names = tuple(map(self.named, log.reward_names))
+        if self.kind == "above":
             above = read_only((log.reward > self.number).astype(np.float64))
             return replace(log, reward=above, reward_names=names)
-        form = _DISTRIBUTIONAL[self.kind][1]
-        names = tuple(form.format(self.number, name) for name in log.reward_names)
         return replace(log, reward_names=names)
+
+    def named(self, reward: str) -> str:
+        """What it is called, of a reward."""
+        if self.kind == "mean":
+            return reward
+        if self.kind == "above":
+            return f"share of {reward} above {self.number:g}"
+        return _DISTRIBUTIONAL[self.kind][1].format(self.number, reward)

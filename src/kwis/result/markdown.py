@@ -39,7 +39,7 @@ def _table(evaluation: Evaluation, reward: str) -> Iterable[str]:
     found = [one for one in evaluation.recommendations if one.reward == reward]
     base = next(row for row in evaluation.rows if (row.target, row.reward) == (LOGGING_POLICY, reward))
     digits = decimals(one.row.interval.width for one in found)
-    yield f"**{_cell(how.label(reward))}**{unit} {how.per_words}"
+    yield f"**{_cell(how.label(reward))}**{unit}{how.per_words}"
     yield ""
     yield f"| policy | value | {level} | change | {level} of change | relative | verdict |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | --- |"

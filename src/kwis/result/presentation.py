@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +37,18 @@ class Presentation:
         Over how many decisions values are shown.
     lower_is_better
         Rewards of which less is better, such as costs.
+    asked
+        From what is estimated of a reward to the reward, where that is no mean.
+    adds_up
+        Whether it adds up over decisions, as means and shares do and quantiles do not.
     """
 
     units: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     per: float = 1
     lower_is_better: tuple[str, ...] = ()
+    asked: Mapping[str, str] = field(default_factory=dict)
+    adds_up: bool = True
 
     @classmethod
     def of(cls, rewards: Sequence[str], unit: Any, per: Any, label: Any, lower: Any) -> Presentation:
@@ -56,6 +62,21 @@ class Presentation:
             lower_is_better=rewards_to_lower(lower, rewards),
         )
 
+    def of_statistic(
+        self, named: Callable[[str], str], rewards: Sequence[str], *, adds_up: bool
+    ) -> Presentation:
+        """The same for something else than the mean of each reward, which is called ``named(reward)``."""
+        if not adds_up and self.per != 1:
+            raise InputError(f"`per` must be 1 for what does not add up over decisions, got {self.per!r}")
+        return replace(
+            self,
+            units={named(reward): unit for reward, unit in self.units.items()},
+            labels={named(reward): named(label) for reward, label in self.labels.items()},
+            lower_is_better=tuple(map(named, self.lower_is_better)),
+            asked={named(reward): reward for reward in rewards if named(reward) != reward},
+            adds_up=adds_up,
+        )
+
     def label(self, reward: str) -> str:
         return self.labels.get(reward, reward)
 
@@ -67,18 +88,25 @@ class Presentation:
         """Which way is better, where that does not go without saying."""
         if reward in self.lower_is_better:
             return "less is better"
-        return "more is taken to be better" if _COSTS.search(reward) else ""
+        return "more is taken to be better" if self._is_cost(reward) else ""
 
     def questions(self, rewards: Iterable[str]) -> Iterable[str]:
         """What to ask of rewards that are named like costs, where nobody said that less is better."""
         for reward in rewards:
-            if reward not in self.lower_is_better and _COSTS.search(reward):
-                yield f"more {reward} is taken to be better; if less is, say lower_is_better=['{reward}']"
+            name = self.asked.get(reward, reward)
+            if reward not in self.lower_is_better and self._is_cost(reward):
+                yield f"more {reward} is taken to be better; if less is, say lower_is_better=['{name}']"
+
+    def _is_cost(self, reward: str) -> bool:
+        """Whether a reward is named like a cost."""
+        return _COSTS.search(self.asked.get(reward, reward)) is not None
 
     @property
     def per_words(self) -> str:
-        """``per decision``, ``per 1,000 decisions``."""
-        return "per decision" if self.per == 1 else f"per {self.per:,.12g} decisions"
+        """``" per decision"``, ``" per 1,000 decisions"``; empty for what does not add up over decisions."""
+        if not self.adds_up:
+            return ""
+        return " per decision" if self.per == 1 else f" per {self.per:,.12g} decisions"
 
 
 def _by_reward(given: Any, name: str, rewards: Sequence[str]) -> dict[str, str]:

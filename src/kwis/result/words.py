@@ -114,7 +114,7 @@ def _reward_lines(evaluation: Evaluation, reward: str) -> Iterable[str]:
         [row.interval.width for row in evaluation.rows if row.reward == reward and row.recommended]
     )
     level, how = f"{base.interval.level:.0%}", evaluation.settings.presentation
-    value = f"{number(base.estimate.value, digits)}{how.unit(reward)} {how.per_words}"
+    value = f"{number(base.estimate.value, digits)}{how.unit(reward)}{how.per_words}"
     less = f", {how.direction(reward)}" if how.direction(reward) else ""
     ends = f"{level} {span(base.interval, digits)}"
     yield f"{how.label(reward)}: {value} under the {LOGGING_POLICY} ({ends}){less}"
@@ -143,7 +143,7 @@ def size_words(evaluation: Evaluation, change: Change) -> Iterable[str]:
         parts.append(f"relative {relative_words(change.relative)}")
     decisions = settings.decisions or settings.n
     total = scaled(change.claim, decisions / how.per)
-    if change.decided:
+    if change.decided and how.adds_up:
         digits = decimals([total.width])
         unit = how.unit(change.reward)
         size = f"{signed(total.value, digits)}{unit} ({level} {signed(total.low, digits)} to "

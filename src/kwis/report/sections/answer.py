@@ -107,7 +107,7 @@ def _surely_best(evaluation: Evaluation, best: Recommendation) -> bool:
 def _words(evaluation: Evaluation, best: Recommendation, decimals: int, *, among: int, surely: bool) -> str:
     how, now = evaluation.settings.presentation, gain_baseline(best)
     unit = _unit(evaluation, best.reward)
-    then = f"{number(best.row.interval.value, decimals)}{unit} {how.per_words}"
+    then = f"{number(best.row.interval.value, decimals)}{unit}{how.per_words}"
     values = f"{then} against {number(now, decimals)} now"
     would = f"{brief(how.label(best.reward))} would have been {values}"
     if best.row.verdict.level == "do not trust":
@@ -138,7 +138,7 @@ def gain_baseline(found: Recommendation) -> float:
 
 def _interval(evaluation: Evaluation, best: Recommendation, decimals: int) -> str:
     gain, how = best.change.claim, evaluation.settings.presentation
-    size = f"{number(gain.value, decimals, signed=True)}{_unit(evaluation, best.reward)} {how.per_words}"
+    size = f"{number(gain.value, decimals, signed=True)}{_unit(evaluation, best.reward)}{how.per_words}"
     shown = f"{size}, {claim_words(best.change, decimals)}"
     if best.row.verdict.level == "do not trust":
         value = number(best.row.interval.value, decimals)
@@ -153,7 +153,7 @@ def _sizes(evaluation: Evaluation, best: Recommendation) -> Iterable[str]:
     settings, change = evaluation.settings, best.change
     if change.relative is not None and change.relative.value != 0:
         yield relative_words(change.relative)
-    if change.decided:
+    if change.decided and settings.presentation.adds_up:
         decisions = settings.decisions or settings.n
         total = scaled(change.claim, decisions / settings.presentation.per)
         digits = decimals_for([total.width])

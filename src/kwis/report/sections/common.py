@@ -75,7 +75,7 @@ def axis_name(evaluation: Evaluation, reward: str) -> str:
     """``revenue in € per 1,000 decisions``."""
     how = evaluation.settings.presentation
     unit = f" in {how.units[reward]}" if reward in how.units else ""
-    return f"{how.label(reward)}{unit} {how.per_words}"
+    return f"{how.label(reward)}{unit}{how.per_words}"
 
 
 def value_words(interval: Interval, decimals: int, *, signed: bool = False) -> str:
