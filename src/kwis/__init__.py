@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
+    from kwis.evaluation.spread_of_rewards import RewardDistributions, reward_distributions
     from kwis.evaluation.watch import Look, watch
     from kwis.intervals import (
         BettingSequence,
@@ -84,6 +85,7 @@ _HOMES = {
     "kwis.evaluation.run": ("evaluate",),
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation.plan": ("plan", "Plan"),
+    "kwis.evaluation.spread_of_rewards": ("reward_distributions", "RewardDistributions"),
     "kwis.evaluation.watch": ("watch", "Look"),
     "kwis.result.diff": ("diff",),
     "kwis.result.keep": ("load",),
@@ -164,6 +166,8 @@ __all__ = [
     "Look",
     "Plan",
     "sensitivity",
+    "reward_distributions",
+    "RewardDistributions",
     "estimate_propensities",
     "repair_propensities",
     "propensity_report",

@@ -29,7 +29,7 @@ from kwis.errors import UnsupportedError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-OWN = ("evaluate", "compare", "check", "plan", "sensitivity", "watch", "diff", "demo")
+OWN = ("evaluate", "compare", "check", "plan", "sensitivity", "distribution", "watch", "diff", "demo")
 """Commands of the library in the order of the help; each is a function of the module of its name."""
 GROUP = "kwis.commands"
 _INSTALL = {
