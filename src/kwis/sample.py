@@ -11,6 +11,7 @@ import numpy as np
 
 from kwis import _validation as check
 from kwis.runtime.arrays import kept
+from kwis.stats import long
 from kwis.typing import ArrayLike, Floats, Ints
 
 # Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
@@ -89,6 +90,21 @@ class WeightedSample:
             rows=_numbers(n),
         )
 
+    @classmethod
+    def without_context(cls, weight: Floats, reward: Floats, rows: Ints) -> WeightedSample:
+        """Clean weights and rewards for estimators that look at nothing else: all contexts are alike."""
+        new, n = object.__new__(WeightedSample), weight.shape[0]
+        new._store(
+            context=np.broadcast_to(0.0, (n, 1)),
+            weight=check.read_only(weight),
+            reward=check.read_only(reward),
+            categorical=(),
+            group=None,
+            mass=None,
+            rows=check.read_only(rows),
+        )
+        return new
+
     def _store(self, **fields: Any) -> None:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -144,6 +160,10 @@ def effective_size(applied: Floats, mass: Floats | None = None) -> float:
     """``(sum v)^2 / sum v^2``: how many equally weighted rows carry as much information as the
     weights ``v``.
     """
+    if mass is None and long.is_long(applied):
+        extent = long.Extent.of(applied)
+        if long.in_range(extent.largest):
+            return extent.total**2 / extent.squares
     largest = applied.max()
     if largest == 0:
         return 0.0
@@ -161,15 +181,24 @@ def balanced(weight: Floats, total: float) -> Floats:
     to a largest weight of 1 would lose a weight of 1e-300 beside one of 1e300, and with it a resample that
     holds only the former.
     """
-    positive = weight[weight > 0]
-    if positive.size == 0:
+    least, largest = _ends(weight)
+    if largest == 0:
         return weight
-    _, exponents = np.frexp([positive.min(), positive.max()])
+    _, exponents = np.frexp([least, largest])
     if np.abs(exponents).max() <= _ORDINARY_EXPONENT:
         return weight
     centre = -int(exponents.sum()) // 2
     room = _LARGEST_EXPONENT - int(np.ceil(np.log2(total))) - int(exponents[1])
     return np.ldexp(weight, min(centre, room))
+
+
+def _ends(weight: Floats) -> tuple[float, float]:
+    """The smallest and the largest positive weight; 0 where there is none."""
+    if long.is_long(weight):
+        extent = long.Extent.of(weight)
+        return extent.least_positive, extent.largest
+    positive = weight[weight > 0]
+    return (float(positive.min()), float(positive.max())) if positive.size else (0.0, 0.0)
 
 
 def safe_ratio(numerator: Floats, denominator: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kwis.checks.balance import balance
 from kwis.checks.bound import expected_effective_n, has_bounded_weights
 from kwis.checks.findings import LocalMeanWeight, PropensityReport, TargetDiagnostics
@@ -10,10 +12,29 @@ from kwis.checks.verdict import verdict
 from kwis.checks.weight import weight_diagnostics
 from kwis.data.log import LoggedBandit
 from kwis.kernel.profiles import RBF, Kernel
-from kwis.models.propensity.support import support
+from kwis.models.propensity.support import Support, support
 from kwis.policy.discrete import TargetPolicy, weigh
 from kwis.sample import WeightedSample
 from kwis.typing import Bandwidth, Seed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KnownOfWeights:
+    """What is known of the weights of every row where ``log`` holds only some of them."""
+
+    sample: WeightedSample
+    bounded: bool
+    expected_effective_n: float
+    support: Support
+
+    @classmethod
+    def of(cls, log: LoggedBandit, target: TargetPolicy, sample: WeightedSample) -> KnownOfWeights:
+        return cls(
+            sample=sample,
+            bounded=has_bounded_weights(log, target),
+            expected_effective_n=expected_effective_n(log, target),
+            support=support(log, target),
+        )
 
 
 def target_diagnostics(
@@ -22,6 +43,7 @@ def target_diagnostics(
     propensity: PropensityReport,
     *,
     sample: WeightedSample | None = None,
+    whole: KnownOfWeights | None = None,
     bandwidth: Bandwidth | None = None,
     kernel: Kernel = RBF,
     rng: Seed = 0,
@@ -35,17 +57,18 @@ def target_diagnostics(
         From :func:`propensity_report`, with this target among its targets.
     sample
         The log weighed for the target, if it is at hand.
+    whole
+        All weights, where ``log`` has some rows of many: the local mean weight and the balance are of these.
     bandwidth, kernel
         Of the local mean weight, usually those of Kernel-WIS.
     local
         The local mean weight, if it is at hand.
     """
     weighed = weigh(log, target) if sample is None else sample
-    expected = expected_effective_n(log, target)
+    known = KnownOfWeights.of(log, target, weighed) if whole is None else whole
     weights = weight_diagnostics(
-        weighed, bounded=has_bounded_weights(log, target), expected_effective_n=expected
+        known.sample, bounded=known.bounded, expected_effective_n=known.expected_effective_n
     )
-    reach = support(log, target)
     if local is None:
         local = local_mean_weight(
             weighed, target.name, propensity, bandwidth=bandwidth, kernel=kernel, rng=rng
@@ -55,6 +78,6 @@ def target_diagnostics(
         weights=weights,
         local=local,
         balance=balance(log, weighed.weight),
-        support=reach,
-        verdict=verdict(weights, reach, propensity, target.name),
+        support=known.support,
+        verdict=verdict(weights, known.support, propensity, target.name),
     )

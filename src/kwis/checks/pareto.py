@@ -32,7 +32,12 @@ _PRIOR_SHAPE, _PRIOR_ROWS = (
 )  # a weak pull towards 0.5, worth ten rows (Vehtari et al. 2024)
 
 
-def pareto_k(weight: Floats, bounded: bool = False) -> float:
+def tail_of(positive: int) -> int:
+    """How many of so many positive weights are their tail."""
+    return max(min(math.floor(min(positive / 5, 3 * math.sqrt(positive))), positive - 1), 0)
+
+
+def pareto_k(weight: Floats, bounded: bool = False, positive: int | None = None) -> float:
     """Shape of the generalised Pareto distribution that fits the largest weights.
 
     The tail is the largest ``min(n/5, 3 sqrt(n))`` positive weights. ``nan`` where fewer than five are above
@@ -42,13 +47,14 @@ def pareto_k(weight: Floats, bounded: bool = False) -> float:
     ----------
     bounded
         Whether the weights are known to have a bound.
+    positive
+        How many positive weights there are, where ``weight`` has only their tail and the largest below it.
     """
-    positive = np.sort(weight[weight > 0])
-    n = positive.size
-    tail = min(math.floor(min(n / 5, 3 * math.sqrt(n))), n - 1)
+    sorted_up = np.sort(weight[weight > 0])
+    tail = tail_of(sorted_up.size if positive is None else positive)
     if tail < _LEAST_TAIL:
         return math.nan
-    scaled = positive[-tail - 1 :] / positive[-1]
+    scaled = sorted_up[-tail - 1 :] / sorted_up[-1]
     excess = scaled[1:] - scaled[0]
     excess = excess[excess > _LEAST_EXCESS]
     distinct = 1 + int((np.diff(excess) > _LEAST_EXCESS).sum())

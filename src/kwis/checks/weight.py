@@ -9,10 +9,11 @@ from scipy.special import ndtr
 
 from kwis._validation import read_only
 from kwis.checks.findings import InfluentialRow, WeightDiagnostics
-from kwis.checks.pareto import pareto_k
+from kwis.checks.pareto import pareto_k, tail_of
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 from kwis.sample import WeightedSample, effective_size
+from kwis.stats import long
 from kwis.stats.influence import draw_sums, standard_error
 from kwis.typing import Floats, Ints
 
@@ -31,6 +32,10 @@ def weight_diagnostics(
     expected_effective_n
         What ``effective_n`` would be on average, where that is known.
     """
+    if sample.mass is None and sample.group is None and long.is_long(sample.weight, sample.reward):
+        extent = long.Extent.of(sample.weight)
+        if long.in_range(extent.largest, extent.total):
+            return _of_many(sample, extent, most, bounded, expected_effective_n)
     mass = np.ones(sample.n) if sample.mass is None else sample.mass
     loads = (sample.weight / max(float(sample.weight.max()), 1e-300)) * (mass / mass.max())
     total = float(loads.sum())
@@ -52,6 +57,36 @@ def weight_diagnostics(
         pareto_k=pareto_k(_once(loads, sample.group), bounded=bounded),
         bounded=bounded,
         influential=_influential(sample, loads / total if total > 0 else loads, most),
+    )
+
+
+def _of_many(
+    sample: WeightedSample, extent: long.Extent, most: int, bounded: bool, expected_effective_n: float
+) -> WeightDiagnostics:
+    """The same for many rows, each a draw of its own, without sorting them."""
+    n, weight = sample.n, sample.weight
+    mean = extent.total / n
+    error = math.sqrt(long.distances(weight, mean) / (n - 1) / n)
+    shares = np.array(PROBABILITIES) - 1e-12
+    places = np.clip(np.ceil(shares * n).astype(np.int64) - 1, 0, n - 1)
+    places += (places + 1) / n < shares  # the product may have been rounded down
+    positive = n - extent.zeros
+    ranked = long.Ranked.of(weight)
+    top = ranked.top(tail_of(positive) + 1)
+    return WeightDiagnostics(
+        n=n,
+        effective_n=extent.total**2 / extent.squares,
+        expected_effective_n=expected_effective_n,
+        largest_share=extent.largest / extent.total,
+        zero_share=extent.zeros / n,
+        mean=mean,
+        std_error=error,
+        p_value=_two_sided(mean - 1, error),
+        probabilities=read_only(np.array(PROBABILITIES)),
+        quantiles=read_only(ranked.at(np.minimum(places, n - 1))),
+        pareto_k=pareto_k(top[top > 0], bounded=bounded, positive=positive),
+        bounded=bounded,
+        influential=_rows_of(sample, extent.total, most),
     )
 
 
@@ -84,6 +119,22 @@ def _largest(values: Floats, most: int) -> Ints:
     if values.size > most:
         rows = np.flatnonzero(values >= np.partition(values, -most)[-most])
     return rows[np.argsort(-values[rows], kind="stable")][:most]
+
+
+def _rows_of(sample: WeightedSample, total: float, most: int) -> tuple[InfluentialRow, ...]:
+    """The same rows of many; ``total`` is the sum of the weights."""
+    weight, reward = sample.weight, sample.reward
+    value = long.products(weight, reward)[0] / total
+    return tuple(
+        InfluentialRow(
+            row=int(sample.rows[i]),
+            weight=float(weight[i]),
+            reward=float(reward[i]),
+            share=float(weight[i] / total),
+            effect=float((weight[i] * reward[i] - value * weight[i]) / total),
+        )
+        for i in long.heaviest(weight, reward, value, min(most, sample.n))
+    )
 
 
 def _influential(sample: WeightedSample, shares: Floats, most: int) -> tuple[InfluentialRow, ...]:

@@ -206,6 +206,8 @@ def critical_value_of_pairs(
     Where there are more pairs than influences, errors of the latter are simulated and subtracted from each
     other. Their coordinates are those in an orthogonal basis: the Gram matrix would lose small differences.
     """
+    if len(pairs) == 1:
+        return _alone(level)
     if len(pairs) <= len(influences):
         apart = [influences[a] - influences[b] for a, b in pairs]
         return Joint.of(apart, group).critical_value(level, seed)

@@ -19,12 +19,14 @@ from typing import Protocol
 
 import numpy as np
 
+from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators.precision import without_noise
 from kwis.estimators.protocol import Resamples
 from kwis.results import BandwidthChoice, Estimate, Precision
-from kwis.runtime.arrays import kept, room
+from kwis.runtime.arrays import kept, like, room
 from kwis.sample import WeightedSample, effective_size
+from kwis.stats import long
 from kwis.stats.influence import standard_error
 from kwis.typing import Bandwidth, Floats
 
@@ -137,6 +139,9 @@ def ratio_estimate(
     choice: BandwidthChoice | None = None,
 ) -> Estimate:
     """Estimate under a rule on the sample itself."""
+    made = _long_estimate(rule, sample)
+    if made is not None:
+        return replace(made, bandwidth=bandwidth, choice=choice)
     columns, scales = columns_of([sample.reward])
     with np.errstate(all="ignore"):
         applied = rule.applied(sample, mass_of(sample)[:, None])
@@ -148,6 +153,38 @@ def ratio_estimate(
     if np.isinf(found.value):
         raise InputError(f"`weight` times `reward` must have a finite sum for {rule.name}, got {found.value}")
     return replace(found, bandwidth=bandwidth, choice=choice)
+
+
+def _long_estimate(rule: Rule, sample: WeightedSample) -> Estimate | None:
+    """The same for many rows, each of which has a weight of its own, in a few passes; None elsewhere."""
+    if sample.mass is not None or not long.is_long(sample.weight, sample.reward):
+        return None
+    n = sample.n
+    applied = rule.applied(sample, np.broadcast_to(1.0, (n, 1)))
+    weight = applied.weight[:, 0]
+    if applied.reaction is not None or applied.own is not None or not long.is_long(weight):
+        return None
+    extent = long.Extent.of(weight)
+    total, largest = long.products(weight, sample.reward)
+    if not (largest == 0 or long.in_range(largest)) or not long.in_range(extent.largest, extent.total):
+        return None
+    value = total / (extent.total if rule.normalised else n)
+    influence = like(sample.reward)
+    factor = n / extent.total if rule.normalised else None
+    long.fill_influence(weight, sample.reward, value, factor, influence)
+    shares = np.broadcast_to(1 / n, n)
+    if rule.normalised and not long.is_constant(weight):
+        shares = np.divide(weight, extent.total, out=like(weight))
+    return Estimate(
+        name=rule.name,
+        value=value,
+        n=n,
+        std_error=standard_error(influence, sample.group),
+        effective_n=extent.total**2 / extent.squares,
+        mean_weight=extent.total / n,
+        influence=read_only(influence),
+        leverage=read_only(shares),
+    )
 
 
 def mass_of(sample: WeightedSample) -> Floats:

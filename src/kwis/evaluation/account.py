@@ -54,6 +54,7 @@ def notes_of(
         *dict.fromkeys(finding for change in changed if change is not None for finding in change.findings),
         *(made.note for made in predictions),
         *(target.note for target in ready.targets if target.note is not None),
+        *([] if ready.whole is None else [ready.whole.note]),
         *_left_out(ready, roster),
         *_size_rules(ready, roster, paths),
         *_precision(measured),
@@ -112,7 +113,7 @@ def settings_of(
     kernels = {target.name: kernel_of(measured, target.name) for target in ready.targets}
     return Settings(
         version=metadata.version("kwis"),
-        n=log.n,
+        n=ready.n,
         level=intervals.level,
         seed=ready.seed,
         rewards=log.reward_names,
@@ -121,16 +122,16 @@ def settings_of(
         sentences={name: traits.sentence(estimator) for name, estimator in roster.by_name.items()},
         intervals={one.estimate.name: intervals.describe(one) for one in measured},
         bandwidths={name: kernel.bandwidth for name, kernel in kernels.items() if kernel is not None},
-        selection_rows=min(log.n, SELECTION_ROWS),
+        selection_rows=min(ready.n, SELECTION_ROWS),
         path_rows=paths[0].rows if paths else 0,
         context=log.context_columns,
         repair=ready.repair,
         propensities=_propensities(ready),
         propensity_source=log.propensity_source,
         presentation=intervals.presentation,
-        decisions=float(log.n if log.row_weight is None else log.row_weight.sum()),
+        decisions=float(ready.n if log.row_weight is None else log.row_weight.sum()),
         period=_period(log),
-        sketch=sketch_of(log),
+        sketch=sketch_of(log) if ready.whole is None else (),
     )
 
 

@@ -70,6 +70,7 @@ from kwis.evaluation.sharing import shared_draws
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
 from kwis.sample import WeightedSample, effective_size
+from kwis.stats import long
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats
 
@@ -132,7 +133,10 @@ def about_training(
 
 
 def about_rewards(
-    log: LoggedBandit, explained: Mapping[str, float], changes: Sequence[Drift | None]
+    log: LoggedBandit,
+    explained: Mapping[str, float],
+    changes: Sequence[Drift | None],
+    rewards: Floats | None = None,
 ) -> dict[str, tuple[Verdict, ...]]:
     """What speaks against every estimate of a reward, by reward.
 
@@ -142,7 +146,10 @@ def about_rewards(
         Share of the held-out variance that a model explains, where there is one.
     changes
         Of each reward.
+    rewards
+        ``(n, R)`` of all rows, where ``log`` has some of them only.
     """
+    every = log.reward if rewards is None else rewards
     copies = tuple(_copies(log))
     return {
         name: (
@@ -151,7 +158,7 @@ def about_rewards(
             *unnamed_context(log),
             *revealing_columns(log, j),
             *shared_draws(log, j),
-            *same(log.reward[:, j]),
+            *same(every[:, j]),
             *_leaks(explained.get(name, 0.0)),
             *_history(changes[j]),
         )
@@ -174,13 +181,12 @@ def rare(sample: WeightedSample) -> Iterable[Verdict]:
     sum (w d)^2`` equal ones, ``d`` their distance from the usual one. Of amounts that vary a log may have
     missed the largest, and its intervals cannot know that.
     """
-    values, counts = np.unique(sample.reward, return_counts=True)
+    few = long.few_values(sample.reward) if long.is_long(sample.reward) else None
+    values, counts = np.unique(sample.reward, return_counts=True) if few is None else few
     if values.size < 2 or counts.max() < USUAL * sample.n:
         return
     usual = values[counts.argmax()]
-    mass = np.ones(sample.n) if sample.mass is None else sample.mass
-    loads = draw_sums(sample.weight * np.abs(sample.reward - usual) * mass, sample.group)
-    worth, limits = effective_size(loads), FEW_EQUAL_OTHERS if values.size == 2 else FEW_OTHERS
+    worth, limits = _worth(sample, float(usual)), FEW_EQUAL_OTHERS if values.size == 2 else FEW_OTHERS
     missed = sum(worth < limit for limit in limits)
     if missed:
         others = (
@@ -193,6 +199,17 @@ def rare(sample: WeightedSample) -> Iterable[Verdict]:
             f"{limits[missed - 1]}{others}"
         )
         yield Verdict(level="with care" if missed == 1 else "do not trust", reasons=(reason,))
+
+
+def _worth(sample: WeightedSample, usual: float) -> float:
+    """How many equal ones the weighted distances of the rewards from the usual one are worth."""
+    plain = sample.mass is None and sample.group is None
+    if plain and long.is_long(sample.weight, sample.reward):
+        total, squares = long.loads(sample.weight, sample.reward, usual)
+        if long.in_range(total, squares):
+            return total**2 / squares
+    mass = np.ones(sample.n) if sample.mass is None else sample.mass
+    return effective_size(draw_sums(sample.weight * np.abs(sample.reward - usual) * mass, sample.group))
 
 
 def _history(change: Drift | None) -> Iterable[Verdict]:

@@ -125,7 +125,10 @@ class Run:
         self.steps("comparing policies")
         changed = [drift(ready.log, j) for j in range(len(ready.log.reward_names))]
         about = about_rewards(
-            ready.as_given().log, {made.reward: made.explained for made in predictions}, changed
+            ready.as_given().log,
+            {made.reward: made.explained for made in predictions},
+            changed,
+            None if ready.whole is None else ready.whole.reward,
         )
         training = training_checks(
             ready.log, ready.targets, {made.reward: made.logged for made in predictions}, rng=ready.seed
@@ -150,7 +153,9 @@ class Run:
             changes=changes,
             recommendations=recommendations,
             diagnostics=diagnostics,
-            propensity=report if ready.mended is None else ready.mended.given_report,
+            propensity=report
+            if ready.mended is None or ready.mended.found.kept
+            else ready.mended.given_report,
             repair=None if ready.mended is None else repair_of(ready.mended, entries),
             rankings=rankings,
             paths=paths,
@@ -164,7 +169,9 @@ class Run:
             notes=notes_of(ready, self.roster, predictions, intervals, paths, changed, measured),
             settings=settings_of(ready, self.roster, intervals, [*logging.values(), *measured], paths),
             # How far wrong propensities move a quantile, or weights over features, is not known.
-            sensitivity=robustness_of(ready.log, ready.targets, recommendations)
+            sensitivity=robustness_of(
+                ready.log, ready.targets, recommendations, None if ready.whole is None else ready.whole.box
+            )
             if self.statistic.is_mean and not any(target.weight is not None for target in ready.targets)
             else (),
             training=training,
@@ -206,19 +213,25 @@ class Run:
     def _diagnostics(
         self, policies: Sequence[Policy], measured: Sequence[Measured], report: PropensityReport
     ) -> dict[str, TargetDiagnostics]:
-        log, found = self.ready.log, {}
-        ids = id_column(log)
+        log, whole, found = self.ready.log, self.ready.whole, {}
+        ids = None if whole is not None else id_column(log)
         self.steps.within("averaging weights around contexts")
         kernels = [kernel_of(measured, policy.name) for policy in policies]
+        of_contexts = (
+            policies if whole is None else [self.ready.of_contexts(one) for one in self.ready.targets]
+        )
         maps = local_mean_weights(
-            [_place(policy, kernel) for policy, kernel in zip(policies, kernels, strict=True)],
+            [_place(policy, kernel) for policy, kernel in zip(of_contexts, kernels, strict=True)],
             report,
             rng=self.ready.seed,
         )
-        for target, policy, local in zip(self.ready.targets, policies, maps, strict=True):
+        for target, policy, local in zip(self.ready.targets, of_contexts, maps, strict=True):
             self.steps(f"checking {target.name}")
-            about = target_diagnostics(log, target, report, sample=policy.samples[0], local=local)
-            found[target.name] = with_ids(about, log, ids)
+            known = None if whole is None else whole.known_of(target)
+            about = target_diagnostics(
+                log, target, report, sample=policy.samples[0], whole=known, local=local
+            )
+            found[target.name] = with_ids(about, log, ids, None if whole is None else whole.action)
         return found
 
     def _verdicts(

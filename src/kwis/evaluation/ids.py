@@ -46,16 +46,19 @@ def row_order(log: LoggedBandit, *, by_time: bool = False) -> Ints | None:
     return None if np.array_equal(order, np.arange(log.n)) else order
 
 
-def with_ids(found: TargetDiagnostics, log: LoggedBandit, column: str | None) -> TargetDiagnostics:
+def with_ids(
+    found: TargetDiagnostics, log: LoggedBandit, column: str | None, actions: Ints | None = None
+) -> TargetDiagnostics:
     """The same with row numbers of the source, and actions and identifiers of the rows that move the
-    estimate.
+    estimate; ``actions`` are codes of all rows where ``log`` has only some of those weighed.
     """
+    rows, taken = (log.rows, log.action) if actions is None else (None, actions)
     ids = None if column is None else log[column]
     influential = tuple(
         replace(
             one,
-            row=int(log.rows[one.row]),
-            action=str(log.action_names[int(log.action[one.row])]),
+            row=one.row if rows is None else int(rows[one.row]),
+            action=str(log.action_names[int(taken[one.row])]),
             id=None if ids is None else str(ids[one.row]),
         )
         for one in found.weights.influential

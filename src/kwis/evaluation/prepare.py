@@ -16,6 +16,7 @@ from kwis.data.copies import with_copies_grouped
 from kwis.data.log import LoggedBandit
 from kwis.errors import InputError
 from kwis.evaluation.ids import row_order
+from kwis.evaluation.lean.whole import Whole
 from kwis.evaluation.measure import Policy, Reweighted
 from kwis.evaluation.mend import Mended, mend
 from kwis.evaluation.own_propensities import own_propensities
@@ -47,6 +48,8 @@ class Ready:
         Tests of the propensities, where they were estimated.
     order
         Where the rows are in the log as it was read, if they were put in the order of their keys.
+    whole
+        All rows, where ``log`` and ``targets`` have some of them only.
     """
 
     log: LoggedBandit
@@ -57,11 +60,19 @@ class Ready:
     mended: Mended | None = None
     own_report: PropensityReport | None = None
     order: Ints | None = None
+    whole: Whole | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows that estimates are from."""
+        return self.log.n if self.whole is None else self.whole.n
 
     def policy(self, target: TargetPolicy, predictions: Sequence[PredictedRewards] = ()) -> Policy:
         """The log weighted for a target, once per reward; with the predictions of each reward, if there are
         any.
         """
+        if self.whole is not None:
+            return Policy(name=target.name, samples=self.whole.samples(target.name))
         samples = _samples(self.log, target, predictions)
         learnt = (
             self.mended.found.refits
@@ -81,6 +92,10 @@ class Ready:
             first, *refits = (sample.with_weight(weight) for weight in others)
             reweighted.append(Reweighted(given=first, refits=tuple(refits)))
         return Policy(name=target.name, samples=samples, reweighted=tuple(reweighted))
+
+    def of_contexts(self, target: TargetPolicy) -> Policy:
+        """The rows whose contexts are known, weighted for a target."""
+        return Policy(name=target.name, samples=_samples(self.log, target, ()))
 
     def as_read(self, row: Row) -> Row:
         """A row of the answer whose arrays are in the order of the log as it was read."""
@@ -124,6 +139,13 @@ class Ready:
 
     def report(self) -> PropensityReport:
         """Tests of the propensities that estimates use."""
+        report = self.tested()
+        if self.whole is None:
+            return report
+        return replace(report, check=self.whole.check(report.check), notes=(*report.notes, self.whole.note))
+
+    def tested(self) -> PropensityReport:
+        """The same tests as they were made."""
         if self.mended is not None:
             return self.mended.report
         return self.own_report or propensity_report(self.log, self.targets, self.estimated)
@@ -134,6 +156,8 @@ class Ready:
 
     def logging_samples(self) -> tuple[WeightedSample, ...]:
         """The log weighted for the logging policy itself: every weight is 1."""
+        if self.whole is not None:
+            return self.whole.samples()
         log = self.log
         return tuple(
             WeightedSample(

@@ -37,8 +37,7 @@ def relative(change: Change, a: Measured, b: Measured) -> Interval | None:
     """The relative difference of ``a`` to ``b``; None where ``b`` is not told apart from 0, or has no
     influence.
     """
-    claim, difference = change.claim, a.minus(b)
-    apart = difference.std_error
+    claim, apart = change.claim, change.std_error
     if math.isnan(apart):
         return None
     both = Pair(

@@ -9,11 +9,11 @@ as WIS does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kwis.data.log import LoggedBandit
-from kwis.evaluation.sensitivity import box_of
+from kwis.evaluation.sensitivity import Box, box_of
 from kwis.policy.discrete import TargetPolicy
 from kwis.result.records import LOGGING_POLICY, Recommendation
 
@@ -47,21 +47,30 @@ class Robustness:
 
 
 def robustness_of(
-    log: LoggedBandit, targets: Sequence[TargetPolicy], found: Iterable[Recommendation]
+    log: LoggedBandit,
+    targets: Sequence[TargetPolicy],
+    found: Iterable[Recommendation],
+    whole: Callable[[str, int], Box] | None = None,
 ) -> tuple[Robustness, ...]:
     """One for every recommendation; ``log`` has the propensities that estimates used, or is a random part of
-    such a log.
+    such a log. ``whole`` has the boxes by target and number of the reward, where ``log`` has not all rows.
     """
     by_name: Mapping[str, TargetPolicy] = {target.name: target for target in targets}
+    if whole is not None:
+        return tuple(_within(whole(one.target, log.reward_number(one.reward)), one) for one in found)
     return tuple(_robustness(log, by_name[one.target], one) for one in found)
 
 
 def _robustness(log: LoggedBandit, target: TargetPolicy, found: Recommendation) -> Robustness:
-    sign, claim = found.change.sign, found.change.claim
+    sign = found.change.sign
     if not target.logged.any():  # a random part of a log may hold no row of the target
         words = _words(0, 1.0) if sign == 0 else "not known to be robust: too few rows of its weight"
         return Robustness(target=found.target, reward=found.reward, factor=1.0, words=words)
-    box = box_of(log, target, log.reward_number(found.reward))
+    return _within(box_of(log, target, log.reward_number(found.reward)), found)
+
+
+def _within(box: Box, found: Recommendation) -> Robustness:
+    sign, claim = found.change.sign, found.change.claim
     value = box.range(1.0)[0]
     ranges = [box.range(gamma) for gamma in GAMMAS]
     factor = 1.0 if sign == 0 else box.moved(-sign * min(abs(claim.low), abs(claim.high)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kwis import _validation as check
 from kwis.data.log import LoggedBandit
@@ -22,6 +22,7 @@ from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode,
 if TYPE_CHECKING:
     from kwis.data.read.scan import Log
     from kwis.estimators.protocol import Estimators
+    from kwis.evaluation.prepare import Ready
     from kwis.intervals import IntervalMethod
     from kwis.runtime.runner import Progress
 
@@ -140,15 +141,18 @@ def evaluate(
 
         method = interval_method(interval)
     level, origin = check.level(level), checked_source(said.get("propensity_source"))
+    ready = None
     if not isinstance(log, LoggedBandit):
-        log = opened(log, said, client, progress)
+        others = (by, client, action_features, statistic != "mean")
+        ready = _lean(log, said, target, estimators, method, repair, rng, others, progress)
+        log = opened(log, said, client, progress) if ready is None else ready.log
     else:
         refuse_said(said)
     if origin is not None:
         log = replace(log, propensity_source=origin)
     combinations_in(log, by)
     try:
-        targets = resolve_targets(log, target)
+        targets = ready.targets if ready is not None else resolve_targets(log, target)
         features = None if action_features is None else feature_groups(log, action_features)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
@@ -171,7 +175,8 @@ def evaluate(
     estimators, log = wanted.estimators(estimators), wanted.log(log)
     try:
         blocks = method is not None and draws_blocks(method)
-        ready = prepare(log, targets, propensity_model=propensity_model, rng=rng, by_time=blocks)
+        if ready is None:
+            ready = prepare(log, targets, propensity_model=propensity_model, rng=rng, by_time=blocks)
     except InputError as trouble:
         raise InputError(log.placed(str(trouble))) from None
     check.two_draws(ready.log.n, ready.log.group)
@@ -185,7 +190,8 @@ def evaluate(
     steps = Stages(progress, 2 * len(ready.targets) + 6)
     with engine(), working_on(client, progress):
         steps("checking the propensities")
-        ready = ready.repaired(repair).pooled().over_features(features)
+        if ready.whole is None:
+            ready = ready.repaired(repair).pooled().over_features(features)
         answer = Run(
             ready=ready,
             roster=roster,
@@ -196,3 +202,25 @@ def evaluate(
             statistic=wanted,
         ).evaluation()
     return with_call(answer, evaluate, arguments)
+
+
+def _lean(
+    log: Log,
+    said: LogArguments,
+    target: Targets,
+    estimators: Estimators | None,
+    method: IntervalMethod | None,
+    repair: RepairMode,
+    rng: Seed,
+    others: tuple[Any, ...],
+    progress: Progress | None,
+) -> Ready | None:
+    """What a lean evaluation starts from, where weights and rewards are all that was asked for."""
+    if estimators is None or any(others):
+        return None
+    from kwis.evaluation.lean.question import Question, lean_ready
+
+    question = Question(
+        target=target, estimators=estimators, interval=method, repair=repair, rng=rng, others=others
+    )
+    return lean_ready(log, said, question, progress)

@@ -149,14 +149,20 @@ class Box:
     reward: Floats
 
     @classmethod
-    def of(cls, logged: Floats, propensity: Floats, reward: Floats, mass: Floats) -> Box:
+    def of_weights(cls, logged: Floats, weight: Floats, reward: Floats) -> Box:
+        """Box of a target from its probabilities of the logged actions and the weights."""
+        some = np.where(logged > 0, weight, 1.0)
+        return cls.of(logged, np.divide(logged, some, out=np.ones_like(some), where=logged > 0), reward)
+
+    @classmethod
+    def of(cls, logged: Floats, propensity: Floats, reward: Floats, mass: Floats | None = None) -> Box:
         """Box of a target from its probabilities of the logged actions."""
         weighted = logged > 0
         if not weighted.any():
             raise InputError(
                 "`target` must sometimes take an action that was logged, got probability 0 in every row"
             )
-        constant = mass * logged
+        constant = logged if mass is None else mass * logged
         odds = constant * (1 / propensity - 1)
         high_first, place = np.unique(-reward[weighted], return_inverse=True)
         constant, odds = (np.bincount(place, part[weighted]).astype(np.float64) for part in (constant, odds))
@@ -209,9 +215,9 @@ class Box:
 def box_of(log: LoggedBandit, target: TargetPolicy, reward: int) -> Box:
     """Box of a target on a log with propensities; weights by all loggers keep their factor."""
     assert log.propensity is not None
-    mass = np.ones(log.n) if log.row_weight is None else log.row_weight
+    mass = log.row_weight
     if target.factor is not None:
-        mass = mass * target.factor
+        mass = target.factor if mass is None else mass * target.factor
     return Box.of(target.logged, log.propensity, log.reward[:, reward], mass)
 
 

@@ -25,13 +25,13 @@ of independent rows would all be wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
-from kwis.data.columns import Column
+from kwis.data.columns import Column, Label
 from kwis.data.copies import codes_of_rows
 from kwis.data.log import COPIES, SHARED, LoggedBandit
 from kwis.models.propensity.check import known_distribution
@@ -177,6 +177,21 @@ def _verdict(effect: float, told: str, name: str) -> Verdict:
     return Verdict(level="do not trust" if effect > LARGE_EFFECT else "with care", reasons=(reason,))
 
 
+def has_candidates(log: LoggedBandit) -> bool:
+    """Whether some rows of a log leave it open that a column holds users or sessions: it has many labels,
+    whether or not any of them was drawn twice.
+    """
+    actions = {str(action) for action in log.action_names}
+    return any(
+        name not in log.reward_names and _is_label(column) and not _are_actions(column.coded()[1], actions)
+        for name, column in log.table.columns.items()
+    )
+
+
+def _are_actions(levels: Sequence[Label], actions: set[str]) -> bool:
+    return len(levels) < _LEAST_LEVELS or {str(level) for level in levels[: len(actions) + 1]} <= actions
+
+
 def _candidates(log: LoggedBandit) -> Iterator[tuple[str, Ints]]:
     """Columns that may be identifiers of users or sessions, with the code of every row."""
     actions = {str(action) for action in log.action_names}
@@ -184,11 +199,7 @@ def _candidates(log: LoggedBandit) -> Iterator[tuple[str, Ints]]:
         if name in log.reward_names or not _is_label(column) or _is_time(log, column):
             continue
         codes, levels = column.coded()
-        if (
-            len(levels) < _LEAST_LEVELS
-            or {str(level) for level in levels[: len(actions) + 1]} <= actions
-            or (codes < 0).any()
-        ):
+        if _are_actions(levels, actions) or (codes < 0).any():
             continue
         if (np.bincount(codes) > 1).sum() >= _LEAST_LEVELS:
             yield name, codes

@@ -16,8 +16,9 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.joint import Contrast, model_error
-from kwis.intervals.student import StudentInterval, student_ends, student_p_values
+from kwis.intervals.student import StudentInterval, of_left_out, student_ends, student_p_values
 from kwis.runtime.threads import each_block, row_blocks
+from kwis.stats import long
 from kwis.stats.influence import draw_sums
 from kwis.typing import Floats, Ints
 
@@ -122,7 +123,11 @@ class _Side:
 
 
 def _fixed(vector: Floats) -> Floats:
-    """The same as read-only numbers of an ordinary array: compiled once for all."""
+    """The same as read-only numbers of an ordinary array: compiled once for all. One number that stands for
+    all rows stays one.
+    """
+    if long.is_constant(vector):
+        return vector
     return read_only(np.ascontiguousarray(vector).view(np.ndarray))
 
 
@@ -137,6 +142,9 @@ def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: b
 
     In one dimension the formulas of :mod:`kwis.intervals.student` and :mod:`kwis.stats.influence`.
     """
+    made = _long_sums(a, b) if group is None else None
+    if made is not None:
+        return made
     count, n = a.draws.size, a.rows
     largest, total, fourth, shares, left_out = _moments(a, b, lone, group, quick)
     rows = total**2 / fourth if fourth > 0 else float(count)
@@ -173,6 +181,25 @@ def _moments(
     draws /= np.maximum(1 - shares, _EPSILON)
     fourth, own, left_out = (float(np.einsum("i,i->", one, one)) for one in (squares, shares, draws))
     return largest, float(squares.sum()), fourth, own, left_out
+
+
+def _long_sums(a: _Side, b: _Side) -> tuple[float, ...] | None:
+    """The same for many rows in one pass; None for few, and where a bias is allowed for."""
+    columns = (a.draws, b.draws, a.leverage, b.leverage)
+    if a.apart is not None or b.apart is not None or not all(one is not None for one in columns):
+        return None
+    known = [one for one in columns if one is not None]
+    if not long.is_long(*known):
+        return None
+    found, n = long.LeftOut.of_difference(*known), a.draws.size
+    made = of_left_out(found, n)
+    if made is None:
+        return None
+    error, freedom = made
+    effective = min(a.effective_n, b.effective_n)
+    if math.isfinite(effective):
+        freedom = min(freedom, max(effective - 1, 1.0))
+    return math.sqrt(found.squares * n / (n - 1)) / n, error, freedom, 0.0
 
 
 def _length(a: Floats | None, b: Floats | None, quick: bool) -> float:

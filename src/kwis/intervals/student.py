@@ -16,6 +16,7 @@ from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import Estimator, S
 from kwis.results import Interval
 from kwis.sample import WeightedSample
+from kwis.stats import long
 from kwis.stats.influence import draw_sums, effective_draws
 from kwis.typing import Floats, Ints, Seed
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SMALLEST_CHANCE = 1e-12  # levels closer to 1 lose their digits
 _EPSILON = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-14  # of the rewards, below which an error is none
+_MOST_CARRIED = 0.99
 LONGEST_ARM = 2.5  # of an interval around a value that may lie anywhere, in arms of a symmetric one
 
 
@@ -141,6 +143,9 @@ class StudentInterval:
                 f"`estimator` must give influence for a Student interval, got none from "
                 f"{contrast.estimator.name}"
             )
+        quick = self._long_error(contrast)
+        if quick is not None:
+            return quick
         influence = estimate.influence[:, None]
         leverage = (
             np.full(influence.shape, 1 / sample.n)
@@ -155,6 +160,20 @@ class StudentInterval:
             influence, leverage, sample.group, rounding=_ROUNDING * sample.n * largest
         )
         return np.hypot(error, math.hypot(self.model_error, contrast.model_error)), free
+
+    def _long_error(self, contrast: Contrast) -> tuple[Floats, Floats] | None:
+        """The same for many rows in one pass; None for few, and where rows belong together."""
+        estimate, sample = contrast.estimate, contrast.sample
+        if sample.group is not None or estimate.influence is None or estimate.leverage is None:
+            return None
+        found = left_out(estimate.influence, estimate.leverage)
+        if found is None:
+            return None
+        error, free = found
+        if math.isfinite(estimate.effective_n):
+            free = min(free, max(estimate.effective_n - 1, 1.0))
+        added = math.hypot(self.model_error, contrast.model_error)
+        return np.array([math.hypot(error, added)]), np.array([free])
 
     def _bounds(self, contrast: Contrast) -> tuple[float, float] | None:
         estimator, sample = contrast.estimator, contrast.sample
@@ -178,6 +197,24 @@ class StudentInterval:
             error = leave_one_out_error(apart, np.full(apart.shape, 1 / apart.shape[0]), contrast.group)
             return np.hypot(difference, error)
         return bias_beyond_chance(difference, apart, contrast.group)
+
+
+def left_out(influence: Floats, leverage: Floats) -> tuple[float, float] | None:
+    """:func:`leave_one_out_error` and :func:`degrees_of_freedom` of one estimate of very many rows; None
+    where there are few, or one that carries nearly everything.
+    """
+    if not long.is_long(influence, leverage):
+        return None
+    return of_left_out(long.LeftOut.of(influence, leverage), influence.size)
+
+
+def of_left_out(found: long.LeftOut, n: int) -> tuple[float, float] | None:
+    """The same from sums over the rows."""
+    if not long.in_range(found.largest) or found.most > _MOST_CARRIED:
+        return None
+    spare = max(found.fourth / found.squares**2 - 1 / n, _EPSILON)
+    free = max(min(1 / found.leverage - 1, 2 / spare), 1.0)
+    return math.sqrt(found.moves * (n - 1) / n) / n, free
 
 
 def leave_one_out_error(

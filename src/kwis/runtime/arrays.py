@@ -69,6 +69,11 @@ def room(shape: tuple[int, ...], least: int = LARGE) -> Floats:
     return np.frombuffer(space, dtype=np.float64).reshape(shape)
 
 
+def like(array: Floats) -> Floats:
+    """An array of the same size to be filled, in a temporary file if the other waits in one."""
+    return room(array.shape) if isinstance(_root(array), _Map) else np.empty(array.shape)
+
+
 def stretches(n: int, size: int = 1 << 17) -> Iterator[slice]:
     """Consecutive rows of a long array, a stretch at a time; those passed are given back."""
     for done, start in enumerate(range(0, n, size)):

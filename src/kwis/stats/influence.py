@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from kwis.stats import long
 from kwis.typing import Floats, Ints
 
 _SPARSE = 4  # labels may be so many times as many as rows
@@ -31,6 +32,10 @@ def standard_error(influence: Floats, group: Ints | None) -> float:
     draws = draw_sums(influence, group)
     if draws.size < 2:
         return math.nan
+    if long.is_long(draws):
+        largest, squares, _ = long.moments(draws)
+        if long.in_range(largest):
+            return math.sqrt(squares * draws.size / (draws.size - 1)) / influence.shape[0]
     largest = np.abs(draws).max()
     if largest == 0:
         return 0.0

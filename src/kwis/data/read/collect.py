@@ -48,7 +48,7 @@ def collected(
     if isinstance(source, ArrowData):
         runner = runner_of(None, progress)  # what is here is not sent to workers
     _refuse_unknown(source, log.roles)
-    names, notes = _columns(source, log.roles)
+    names, notes = columns_to_read(source, log.roles)
     table = _table(source, source.parts(runner), names, runner)
     files = _files(source)
     try:
@@ -103,7 +103,7 @@ def _refuse_unknown(source: Batches, roles: Roles) -> None:
         refuse_unknown(parquet_head(filled.path, types), roles)
 
 
-def _columns(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def columns_to_read(source: Batches, roles: Roles) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns to be read, and a note on those that some files lack; one that has a role is refused with its
     file.
     """

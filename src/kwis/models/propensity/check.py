@@ -8,20 +8,22 @@ each context, is a matter for the diagnostics.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import chdtrc, pdtrc
 
 from kwis.data.candidates import sizes_in_words, uniform
+from kwis.data.columns import Label
 from kwis.data.copies import all_different, codes_of_rows
 from kwis.data.log import LoggedBandit
 from kwis.errors import UnsupportedError
 from kwis.models.propensity.estimate import EstimatedPropensity
 from kwis.models.propensity.reliability import Reliability, reliability
 from kwis.stats.influence import draw_sums
-from kwis.typing import Floats
+from kwis.typing import Floats, Ints
 
 _CERTAIN = 1 - 1e-9
 _AGAINST_ALL_ODDS = 1e-3
@@ -103,11 +105,7 @@ def propensity_signs(
     reason = deterministic(log, estimated)
     if reason is not None:
         findings.append(Finding(kind="deterministic", serious=True, sentence=reason))
-    never = [repr(name) for code, name in enumerate(log.action_names) if not (log.action == code).any()]
-    if never:
-        findings.append(
-            Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}")
-        )
+    findings += _never_logged(log.action_names, np.bincount(log.action, minlength=log.n_actions))
     if log.propensity is not None and reason is None:
         found = (look(log, log.propensity) for look in (_certain, _unlikely, _constant, _rounded))
         findings += [finding for finding in found if finding is not None]
@@ -120,6 +118,39 @@ def propensity_signs(
         findings.append(Finding(kind="misfit", serious=True, sentence=sentence))
     curve = None if distribution is None else reliability(log, distribution)
     return PropensityCheck(findings=tuple(findings), reliability=curve, fit_p_value=p_value)
+
+
+def of_every_row(
+    of_some: PropensityCheck,
+    *,
+    names: Sequence[Label],
+    taken: Floats,
+    certain: float,
+    surplus: Floats | None,
+    expected: Floats,
+    products: Floats,
+) -> PropensityCheck:
+    """What some rows showed, with all rows' word on what sums over them tell.
+
+    Parameters
+    ----------
+    taken
+        How often each action was taken.
+    certain
+        Share of the rows whose propensity is 1.
+    surplus, expected, products
+        Sums of ``1{action = k} - p_k`` (None where the whole distribution is not known), of ``p_k`` and of
+        ``p_k p_l``.
+    """
+    first = [one for one in of_some.findings if one.kind == "deterministic"]
+    rest = [one for one in of_some.findings if one.kind not in ("deterministic", "never_logged", "certain")]
+    findings = (*first, *_never_logged(names, taken), *_certain_share(certain), *rest)
+    p_value = of_some.fit_p_value
+    if surplus is not None and p_value is not None:
+        p_value = _fit(
+            surplus, expected, lambda kept: _covariance(expected[kept], products[np.ix_(kept, kept)])
+        )
+    return replace(of_some, findings=findings, fit_p_value=p_value)
 
 
 def check_propensities(
@@ -189,11 +220,21 @@ def known_distribution(log: LoggedBandit) -> Floats | None:
 
 def _certain(log: LoggedBandit, propensity: Floats) -> Finding | None:
     certain = (propensity >= _CERTAIN) & (log.set_sizes > 1)
-    share = float(np.average(certain, weights=log.row_weight))
-    if share == 0:
-        return None
-    sentence = f"the propensity is 1 in {share:.1%} of the rows, where nothing is known about other actions"
-    return Finding(kind="certain", serious=share > 0.05, sentence=sentence)
+    return next(_certain_share(float(np.average(certain, weights=log.row_weight))), None)
+
+
+def _certain_share(share: float) -> Iterator[Finding]:
+    if share > 0:
+        sentence = (
+            f"the propensity is 1 in {share:.1%} of the rows, where nothing is known about other actions"
+        )
+        yield Finding(kind="certain", serious=share > 0.05, sentence=sentence)
+
+
+def _never_logged(names: Sequence[Label], taken: Any) -> Iterator[Finding]:
+    never = [repr(name) for name, count in zip(names, taken, strict=True) if not count]
+    if never:
+        yield Finding(kind="never_logged", serious=False, sentence=f"no row took {', '.join(never)}")
 
 
 def _unlikely(log: LoggedBandit, propensity: Floats) -> Finding | None:
@@ -328,17 +369,31 @@ def fit_p_value(log: LoggedBandit, distribution: Floats) -> float | None:
     )
     surplus *= mass
     expected = distribution.sum(axis=0)
+
+    def covariance(kept: Ints) -> Floats:
+        if log.group is None and log.row_weight is None:
+            chances = distribution[:, kept]
+            return _covariance(expected[kept], chances.T @ chances)
+        sums = draw_sums(surplus[:, kept], log.group)
+        return sums.T @ sums
+
+    return _fit(surplus.sum(axis=0), expected, covariance)
+
+
+def _covariance(expected: Floats, products: Floats) -> Floats:
+    """That of surpluses of rows under their propensities: the sample's own collapses where a rare action
+    happens not to be taken.
+    """
+    return np.diag(expected) - products
+
+
+def _fit(surplus: Floats, expected: Floats, covariance: Callable[[Ints], Floats]) -> float | None:
+    """Chance of a total surplus so far from 0; ``covariance`` is that of the actions kept."""
     kept = np.flatnonzero(expected >= 5)
     if len(kept) < 2:
         return None
     kept = kept[kept != kept[np.argmax(expected[kept])]]  # the surpluses of all actions sum to 0
-    sums = draw_sums(surplus[:, kept], log.group)
-    total, covariance = sums.sum(axis=0), sums.T @ sums
-    if log.group is None and log.row_weight is None:
-        chances = distribution[
-            :, kept
-        ]  # the sample's own covariance collapses where a rare action happens not to be taken
-        covariance = np.diag(chances.sum(axis=0)) - chances.T @ chances
-    statistic = total @ np.linalg.pinv(covariance, hermitian=True) @ total
-    rank = np.linalg.matrix_rank(covariance, hermitian=True)
+    total, spread = surplus[kept], covariance(kept)
+    statistic = total @ np.linalg.pinv(spread, hermitian=True) @ total
+    rank = np.linalg.matrix_rank(spread, hermitian=True)
     return float(chdtrc(float(rank), max(float(statistic), 0.0))) if rank else float("nan")

@@ -1,0 +1,161 @@
+"""The pass over all rows: weights and rewards into arrays, and sums of what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kwis.data.log import LoggedBandit
+from kwis.data.read.assemble import LARGEST_REWARD
+from kwis.data.read.lean import Drawn, Stretch, UnusualError, Visit, numbers_of, visit
+from kwis.evaluation.lean.chances import Chances
+from kwis.evaluation.lean.pass_sums import LoggingSums, OddsByValue, TargetSums, stirred
+from kwis.evaluation.lean.whole import Whole, WholeTarget
+from kwis.runtime.arrays import LARGE, room
+from kwis.runtime.runner import Runner
+from kwis.stats.long import few_values
+from kwis.typing import Floats, Ints
+
+_IN_MEMORY = 1 << 25  # rows: the arrays of more wait in files
+_MOST_KEYS = 60_000  # rows that are looked through for repeated probabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Part:
+    """What came of one stretch; ``odds`` are by target and reward, ``keys`` are numbers of some rows, equal
+    where all probabilities are.
+    """
+
+    logging: LoggingSums
+    targets: tuple[TargetSums, ...]
+    odds: dict[tuple[int, int], OddsByValue]
+    keys: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scanning:
+    """Which columns are read, and the arrays that they fill.
+
+    Attributes
+    ----------
+    codes, actions
+        ``(n,)`` codes of the actions taken, and how many actions there are.
+    logging, targets
+        Columns of the policies.
+    few
+        Of each reward, whether it has few values.
+    reward, weight, logged
+        ``(R, n)`` rewards; of every target the ``(n,)`` weights and, unless all rewards have few values, its
+        probability of the action taken.
+    """
+
+    codes: Ints
+    actions: int
+    rewards: tuple[str, ...]
+    logging: Chances
+    targets: tuple[Chances, ...]
+    reward: Floats
+    few: tuple[bool, ...]
+    logged: tuple[Floats, ...]
+    weight: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, codes: Ints, head: LoggedBandit, logging: Chances, targets: Sequence[Chances]) -> Scanning:
+        """For a log with such codes, of which ``head`` has the first rows."""
+        rewards, few = (
+            head.reward_names,
+            tuple(few_values(column.copy()) is not None for column in head.reward.T),
+        )
+        n = codes.size
+        least = LARGE if n > _IN_MEMORY else 1 << 62
+        return cls(
+            codes=codes,
+            actions=head.n_actions,
+            rewards=rewards,
+            logging=logging,
+            targets=tuple(targets),
+            reward=room((len(rewards), n), least),
+            few=few,
+            logged=() if all(few) else tuple(room((n,), least) for _ in targets),
+            weight=tuple(room((n,), least) for _ in targets),
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether the whole distribution of the logging policy is known."""
+        return bool(self.logging.each) or self.actions == 2
+
+    def through(
+        self, stretches: Sequence[Stretch], every: Sequence[str], drawn: Drawn, runner: Runner
+    ) -> tuple[list[Part], list[Any]]:
+        """Read all rows; returns what came of each stretch, and the rows drawn with ``every`` column."""
+        policies = (self.logging, *self.targets)
+        columns = dict.fromkeys([*self.rewards, *(name for one in policies for name in one.names)])
+        never = np.bincount(self.codes, minlength=self.actions) == 0
+        return visit(stretches, list(columns), every, drawn, runner, lambda _: self._part(never))
+
+    def _part(self, never: Any) -> tuple[Visit, Part]:
+        keys: list[Any] = []
+        part = Part(
+            logging=LoggingSums.of(self.actions),
+            targets=tuple(TargetSums() for _ in self.targets),
+            odds={(t, r): OddsByValue() for t in range(len(self.targets)) for r in range(len(self.rewards))},
+            keys=keys,
+        )
+
+        def act(rows: slice, batch: Any) -> None:
+            code = self.codes[rows]
+            logged, key = np.empty(code.size), np.zeros(code.size, dtype=np.uint64)
+            chances = self.logging.of(batch, code, self.actions, logged)
+            fine = part.logging.add(code, chances, logged, self.logging.by_one)
+            stirred(key, chances if self.known else logged[None])
+            for place, name in enumerate(self.rewards):
+                values = self.reward[place][rows]
+                values[:] = numbers_of(batch.column(name))
+                fine &= bool((np.abs(values) <= LARGEST_REWARD).all())
+            for place, columns in enumerate(self.targets):
+                said = self.logged[place][rows] if self.logged else np.empty(code.size)
+                wanted = columns.of(batch, code, self.actions, said)
+                sums, weight = part.targets[place], self.weight[place][rows]
+                fine &= sums.add(code, chances, logged, wanted, said, columns.by_one, never, weight)
+                stirred(key, wanted if wanted.size else said[None])
+                for number, few in enumerate(self.few):
+                    values = self.reward[number][rows]
+                    fine &= not few or part.odds[place, number].add(said, weight, values)
+            keys.append(key[key <= np.uint64(self._few)])
+            if not fine:
+                raise UnusualError("values that are refused, with their row")
+
+        return act, part
+
+    @property
+    def _few(self) -> int:
+        """Largest key of so many rows as are looked through."""
+        return min(_MOST_KEYS * (1 << 64) // self.codes.size, (1 << 64) - 1)
+
+    def whole(self, parts: Sequence[Part], some: LoggedBandit, names: Sequence[str], note: str) -> Whole:
+        """The record of all rows."""
+        return Whole(
+            action=self.codes,
+            action_names=some.action_names,
+            reward=self.reward.T,
+            known=self.known,
+            logging=LoggingSums.total([part.logging for part in parts]),
+            targets={
+                name: WholeTarget(
+                    logged=self.logged[place] if self.logged else None,
+                    weight=self.weight[place],
+                    boxes=tuple(
+                        OddsByValue.box([part.odds[place, number] for part in parts]) if few else None
+                        for number, few in enumerate(self.few)
+                    ),
+                    sums=TargetSums.total([part.targets[place] for part in parts]),
+                )
+                for place, name in enumerate(names)
+            },
+            numbers=np.arange(self.codes.size, dtype=np.int32),
+            note=note,
+        )

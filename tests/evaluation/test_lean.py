@@ -1,0 +1,284 @@
+"""Scans of many rows by estimators of weights and rewards: the answer of the whole log, from one pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import kwis
+from kwis.data.read import lean as reading
+from kwis.evaluation.lean import door, question
+from kwis.stats import long
+from tests.contracts.same import worst_gap
+
+ACTIONS = ("a", "b", "c")
+ROLES: dict[str, Any] = {"propensity": "q", "context": ["x", "y"]}
+N = 6_000
+
+
+def columns_of(n: int = N, seed: int = 0, **more: Any) -> dict[str, Any]:
+    """A log with a right propensity for every action, a target and a reward of 0 and 1."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, n))
+    scores = np.stack([0.6 * x, -0.4 * y, 0.2 * x * 0 + 0.1], axis=1)
+    logger, target = softmax(scores), softmax(scores[:, ::-1])
+    action = (logger.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1).clip(max=2)
+    reward = (rng.uniform(size=n) < 0.2 + 0.1 * action).astype(float)
+    return {
+        "x": x,
+        "y": y,
+        "action": np.array(ACTIONS, dtype=object)[action],
+        "reward": reward,
+        **{f"q_{name}": logger[:, k] for k, name in enumerate(ACTIONS)},
+        **{f"p_new_{name}": target[:, k] for k, name in enumerate(ACTIONS)},
+        "p_one": target[np.arange(n), action],
+        "q_one": logger[np.arange(n), action],
+        **more,
+    }
+
+
+def softmax(scores: Any) -> Any:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def written(folder: Path, columns: dict[str, Any], files: int = 3) -> Path:
+    table = pa.table(columns)
+    where = folder / "log"
+    where.mkdir()
+    edges = np.linspace(0, table.num_rows, files + 1).astype(int)
+    for number, (start, stop) in enumerate(itertools.pairwise(edges)):
+        parquet.write_table(
+            table.slice(start, stop - start), where / f"part-{number}.parquet", row_group_size=400
+        )
+    return where
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small logs are evaluated as large ones are."""
+    monkeypatch.setattr(door, "LEAN_ROWS", 1_000)
+    monkeypatch.setattr(door, "ROWS_LOOKED_AT", 3_000)
+    monkeypatch.setattr(reading, "STRETCH_ROWS", 700)
+    monkeypatch.setattr(long, "LONG", 256)
+    monkeypatch.setattr(long, "_BLOCK", 512)
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each evaluation was lean."""
+    found: list[bool] = []
+    whole = question._ready
+
+    def noted(*arguments: Any) -> Any:
+        made = None
+        try:
+            made = whole(*arguments)
+        finally:
+            found.append(made is not None)
+        return made
+
+    monkeypatch.setattr(question, "_ready", noted)
+    return found
+
+
+def both(
+    folder: Path, columns: dict[str, Any], target: Any = "p_new", roles: Any = ROLES, **options: Any
+) -> tuple[kwis.Evaluation, kwis.Evaluation]:
+    """The answers of a scan and of the same log in memory."""
+    where = written(folder, columns)
+    asked = {"estimators": ["wis", "vis", "truncated-vis"], **options}
+    return (
+        kwis.evaluate(kwis.scan_log(where, **roles), target, **asked),
+        kwis.evaluate(kwis.read_log(where, **roles), target, **asked),
+    )
+
+
+def compare(lean: kwis.Evaluation, whole: kwis.Evaluation) -> None:
+    """Estimates, intervals, differences, rankings and what is said of weights are the same."""
+    assert worst_gap(lean.rows, whole.rows) <= 1e-10
+    assert worst_gap(lean.changes, whole.changes) <= 1e-10
+    assert worst_gap(lean.rankings, whole.rankings) <= 1e-10
+    assert worst_gap(lean.sensitivity, whole.sensitivity) <= 1e-10
+    assert worst_gap(lean.weights, whole.weights) <= 1e-10
+    for name, found in whole.diagnostics.items():
+        own = lean.diagnostics[name]
+        assert worst_gap(own.weights, found.weights) <= 1e-10
+        assert worst_gap(own.support, found.support) <= 1e-10
+    one, other = (
+        dataclasses.replace(answer.settings, call=whole.settings.call, sketch=()) for answer in (lean, whole)
+    )
+    assert worst_gap(one, other) == 0
+    assert lean.propensity.check.fit_p_value == pytest.approx(whole.propensity.check.fit_p_value, rel=1e-9)
+
+
+TARGETS = {
+    "a column per action": "p_new",
+    "two of them": {"new": kwis.distribution("p_new_"), "old": kwis.distribution("q_")},
+    "one column": "p_one",
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_lean_answer_is_that_of_the_whole_log(target: str, tmp_path: Path, taken: list[bool]) -> None:
+    lean, whole = both(tmp_path, columns_of(), TARGETS[target])
+    assert taken == [True]
+    compare(lean, whole)
+    assert [row.verdict for row in lean.rows] == [row.verdict for row in whole.rows]
+
+
+@pytest.mark.parametrize("reward", ["three values", "amounts", "whole numbers", "yes or no"])
+def test_rewards_of_any_kind(reward: str, tmp_path: Path, taken: list[bool]) -> None:
+    rng = np.random.default_rng(3)
+    kinds = {
+        "three values": rng.choice([0.0, 1.0, 5.0], N),
+        "amounts": rng.exponential(size=N),
+        "whole numbers": rng.integers(0, 40, N),
+        "yes or no": rng.uniform(size=N) < 0.3,
+    }
+    lean, whole = both(tmp_path, columns_of(reward=kinds[reward]))
+    assert taken == [True]
+    compare(lean, whole)
+
+
+def test_propensities_of_the_actions_taken_alone(tmp_path: Path, taken: list[bool]) -> None:
+    roles = {"propensity": "q_one", "context": ["x", "y"]}
+    lean, whole = both(tmp_path, columns_of(), "p_one", roles)
+    assert taken == [True]
+    assert worst_gap(lean.rows, whole.rows) <= 1e-10
+    assert worst_gap(lean.diagnostics["p_one"].weights, whole.diagnostics["p_one"].weights) <= 1e-10
+
+
+def test_two_actions_with_one_column_each(tmp_path: Path, taken: list[bool]) -> None:
+    columns = columns_of()
+    other = columns["action"] == "c"
+    columns["action"] = np.where(other, "b", columns["action"])
+    columns["q_one"] = np.where(columns["action"] == "a", columns["q_a"], 1 - columns["q_a"])
+    columns["p_one"] = np.where(columns["action"] == "a", columns["p_new_a"], 1 - columns["p_new_a"])
+    roles = {"propensity": "q_one", "context": ["x", "y"]}
+    lean, whole = both(tmp_path, columns, "p_one", roles)
+    assert taken == [True]
+    compare(lean, whole)
+
+
+def test_several_rewards(tmp_path: Path, taken: list[bool]) -> None:
+    columns = columns_of(spend=np.random.default_rng(5).exponential(size=N))
+    lean, whole = both(tmp_path, columns, roles={**ROLES, "reward": ["reward", "spend"]})
+    assert taken == [True]
+    compare(lean, whole)
+
+
+def test_the_answer_says_what_was_looked_at_in_some_rows(tmp_path: Path, taken: list[bool]) -> None:
+    lean, _ = both(tmp_path, columns_of())
+    assert any("looked at in 3,000 rows drawn at random" in note for note in lean.notes)
+    assert "looked at in 3,000 rows" in repr(lean.propensity)
+
+
+def _rounded_up(columns: dict[str, Any]) -> None:
+    columns["q_a"] = np.where(columns["x"] > 0.5, 0.9 * columns["q_a"], columns["q_a"])
+    total = sum(columns[f"q_{name}"] for name in ACTIONS)
+    for name in ACTIONS:
+        columns[f"q_{name}"] = columns[f"q_{name}"] / total
+
+
+def _wrong(columns: dict[str, Any]) -> None:
+    powers = np.stack([columns[f"q_{name}"] for name in ACTIONS]) ** 3
+    for name, values in zip(ACTIONS, powers / powers.sum(axis=0), strict=True):
+        columns[f"q_{name}"] = np.where(columns["x"] > 0, values, columns[f"q_{name}"])
+
+
+def _wrong_in_one_place(columns: dict[str, Any]) -> None:
+    rows = slice(2_000, 2_700)
+    columns["q_a"][rows], columns["q_b"][rows] = columns["q_b"][rows].copy(), columns["q_a"][rows].copy()
+
+
+def _copied(columns: dict[str, Any]) -> None:
+    for values in columns.values():
+        values[N // 2 :] = values[: N - N // 2]
+
+
+def _by_user(columns: dict[str, Any]) -> None:
+    columns["user"] = np.repeat(np.arange(N // 10), 10).astype(np.int64)
+
+
+def _hardly_possible(columns: dict[str, Any]) -> None:
+    code = ACTIONS.index(columns["action"][17])
+    for k, name in enumerate(ACTIONS):
+        columns[f"q_{name}"][17] = 1e-12 if k == code else (1 - 1e-12) / 2
+
+
+def _gap(columns: dict[str, Any]) -> None:
+    columns["x"][5] = np.nan
+
+
+DOUBTS = {
+    "wrong propensities": _wrong,
+    "wrong ones in one place": _wrong_in_one_place,
+    "copies": _copied,
+    "users": _by_user,
+    "an action that was hardly possible": _hardly_possible,
+}
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+@pytest.mark.filterwarnings("ignore::kwis.KwisWarning")
+def test_a_doubtful_log_is_read_whole_and_loses_no_warning(
+    doubt: str, tmp_path: Path, taken: list[bool]
+) -> None:
+    columns = columns_of()
+    DOUBTS[doubt](columns)
+    lean, whole = both(tmp_path, columns)
+    assert taken == [False]
+    assert worst_gap(lean.rows, whole.rows) <= 1e-10
+    assert lean.notes == whole.notes
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"estimators": ["wis", "direct-method"]},
+        {"estimators": None},
+        {"interval": "bootstrap"},
+        {"by": "group"},
+        {"statistic": "quantile:0.5"},
+        {"repair": "always"},
+    ],
+    ids=str,
+)
+def test_questions_that_need_more_are_answered_as_before(
+    asked: dict[str, Any], tmp_path: Path, taken: list[bool]
+) -> None:
+    columns = columns_of(1_500, group=np.array(["u", "v", "w"], dtype=object)[np.arange(1_500) % 3])
+    where = written(tmp_path, columns)
+    if asked.get("statistic"):
+        asked = {**asked, "estimators": None}
+    kwis.evaluate(kwis.scan_log(where, **ROLES), "p_new", **{"estimators": ["wis"], **asked})
+    assert not taken
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ("reward", math.inf, "`reward` must be finite, got inf at row 4321"),
+        ("q_a", 2.0, "`q_a` (propensity) must be in [0, 1], got 2.0 at row 4321"),
+        ("p_new_b", 0.9999, "`target` must be a distribution that sums to 1"),
+    ],
+)
+def test_what_is_refused_is_refused_with_its_row(
+    place: str, value: float, said: str, tmp_path: Path, taken: list[bool]
+) -> None:
+    columns = columns_of()
+    columns[place][4_321] = value
+    where = written(tmp_path, columns)
+    with pytest.raises(kwis.InputError) as caught:
+        kwis.evaluate(kwis.scan_log(where, **ROLES), "p_new", estimators=["wis"])
+    assert str(caught.value).startswith(said.partition(" at row")[0])
+    assert taken == [False]
