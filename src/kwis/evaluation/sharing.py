@@ -177,15 +177,18 @@ def _verdict(effect: float, told: str, name: str) -> Verdict:
     return Verdict(level="do not trust" if effect > LARGE_EFFECT else "with care", reasons=(reason,))
 
 
-def has_candidates(log: LoggedBandit) -> bool:
-    """Whether some rows of a log leave it open that a column holds users or sessions: it has many labels,
-    whether or not any of them was drawn twice.
+def many_labels(log: LoggedBandit, most: int) -> list[str]:
+    """Columns that may hold users or sessions and have more than ``most`` labels, or too many to tell from
+    some rows of a log whether rows share them.
     """
     actions = {str(action) for action in log.action_names}
-    return any(
-        name not in log.reward_names and _is_label(column) and not _are_actions(column.coded()[1], actions)
-        for name, column in log.table.columns.items()
-    )
+    found = []
+    for name, column in log.table.columns.items():
+        if name not in log.reward_names and _is_label(column):
+            levels = column.coded()[1]
+            if len(levels) > most and not _are_actions(levels, actions):
+                found.append(name)
+    return found
 
 
 def _are_actions(levels: Sequence[Label], actions: set[str]) -> bool:

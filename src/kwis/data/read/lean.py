@@ -14,6 +14,7 @@ import numpy as np
 
 from kwis.data.columns import ISO_DATE, Label
 from kwis.data.read.batches import BATCH_ROWS, ParquetFiles
+from kwis.data.read.duck import clear_errors, connect, listed, query_table, quoted
 from kwis.data.read.frames import from_frame
 from kwis.data.read.parquet import readable
 from kwis.data.table import Table, stacked
@@ -23,6 +24,8 @@ from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
 STRETCH_ROWS = 100_000
+FEWEST_ALIKE, MOST_ALIKE = 1_000, 300_000
+"""Rows that may be looked through for copies and shared draws."""
 MOST_ACTIONS = 32
 """Sums of products of their probabilities take the square of that per row."""
 STRETCHES_SAMPLED = 32
@@ -166,6 +169,25 @@ def table_of_batches(batches: Sequence[Any], names: Sequence[str]) -> Table:
         batch.validate(full=True)  # text that is not UTF-8, offsets that lead nowhere
     whole = ArrowTable.from_batches(batches).select(list(names))
     return stacked([from_frame(whole, piece=True)])
+
+
+def table_alike(
+    paths: Sequence[str], columns: Sequence[str], names: Sequence[str], share: float
+) -> Table | None:
+    """About such a share of the rows with the columns ``names``: of the rows that have the same values in
+    ``columns`` all or none. None where no two of them have.
+    """
+    alike = f"hash({', '.join(map(quoted, columns))})"
+    chosen = f"FROM read_parquet({listed(paths)}) WHERE {alike} <= {int(share * (2**64 - 1))}::UBIGINT"
+    doing = "cannot read the log"
+    with connect() as connection, clear_errors(doing):
+        counts = connection.execute(f"SELECT count(*), count(DISTINCT {alike}) {chosen}").fetchall()
+        rows, distinct = counts[0]
+        if not FEWEST_ALIKE <= rows <= MOST_ALIKE:
+            raise UnusualError("values that most rows share")
+        if rows == distinct:
+            return None
+        return query_table(connection, f"SELECT {', '.join(map(quoted, names))} {chosen}", doing)
 
 
 Visit = Callable[[slice, Any], None]

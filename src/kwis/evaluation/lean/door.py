@@ -13,7 +13,15 @@ from kwis.data.log import LoggedBandit
 from kwis.data.read.assemble import assemble
 from kwis.data.read.batches import ParquetFiles
 from kwis.data.read.collect import columns_to_read
-from kwis.data.read.lean import Drawn, Stretch, UnusualError, actions_of, stretches_of, table_of_batches
+from kwis.data.read.lean import (
+    Drawn,
+    Stretch,
+    UnusualError,
+    actions_of,
+    stretches_of,
+    table_alike,
+    table_of_batches,
+)
 from kwis.data.read.scan import ScannedLog
 from kwis.data.read.source import Source
 from kwis.data.table import Table
@@ -43,10 +51,11 @@ _MANY_LEVELS = 0.1  # of the rows: text that may be different in every row
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lean:
-    """Some rows of a log in full, and weights and rewards of all of them."""
+    """Some rows of a log in full, weights and rewards of all of them, and notes that ask about columns."""
 
     log: LoggedBandit
     whole: Whole
+    questions: tuple[str, ...]
 
 
 def is_plain(estimators: Estimators | None) -> bool:
@@ -100,10 +109,16 @@ def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner
     some = made(table_of_batches(batches, names), drawn.rows)
     _refuse_other_context(head, some)
     whole = scanning.whole(parts, some, [policy.name for policy in policies], _note(drawn, stretches))
-    refuse_unlikely(whole.logging, whole.n)
+    refuse_unlikely(whole.logging, whole.n, whole.known)
     refuse_doubtful_parts([part.logging for part in parts], [part.targets for part in parts], scanning.known)
-    refuse_repeats(some, np.concatenate([key for part in parts for key in part.keys]))
-    return Lean(log=some, whole=whole)
+    taken = [name for policy in policies for name in policy.columns]
+
+    def alike(columns: Sequence[str]) -> LoggedBandit | None:
+        table = table_alike([path for path, _ in files], columns, names, ROWS_LOOKED_AT / codes.size)
+        return None if table is None else made(table, np.arange(table.n)).without_context(taken)
+
+    asked = refuse_repeats(some, np.concatenate([key for part in parts for key in part.keys]), alike)
+    return Lean(log=some, whole=whole, questions=asked)
 
 
 def _head(

@@ -69,6 +69,8 @@ def _ready(scanned: ScannedLog, question: Question, progress: Progress | None) -
     lean = lean_log(scanned, question.target, progress)
     with engine():
         ready = prepare(lean.log, resolve_targets(lean.log, question.target), rng=question.rng)
+        notes = dict.fromkeys((*ready.log.notes, *lean.questions))
+        ready = with_(ready, log=with_(ready.log, notes=tuple(notes)))
         if ready.estimated is not None or ready.log.group is not None:
             return None
         ready = ready.repaired(question.repair)
