@@ -118,3 +118,16 @@ def test_a_minimum_that_was_read_off_is_never_said_to_be_known_exactly():
     choice = kwis.select_bandwidth(context, weight, exact=False)
     assert np.isfinite(choice.value)
     assert choice.uncertainty >= 0.005
+
+
+def test_a_minimum_that_polynomials_do_not_agree_on_is_placed_by_finer_nodes(monkeypatch):
+    samples = _samples(3)[1:]
+    usual = kwis.KernelWIS(exact=False).choose_each(samples)
+    monkeypatch.setattr("kwis.bandwidth.rough._AGREED", max(choice.uncertainty for choice in usual) / 2)
+    monkeypatch.setattr("kwis.bandwidth.rough._LEAST", 0.0)
+    finer = kwis.KernelWIS(exact=False).choose_each(samples)
+    for sample, before, after in zip(samples, usual, finer, strict=True):
+        exact = kwis.KernelWIS(exact=True).choose(sample)
+        assert abs(math.log(after.value / before.value)) <= before.uncertainty
+        assert abs(math.log(after.value / exact.value)) <= max(after.uncertainty, 1e-3)
+    assert min(choice.uncertainty for choice in finer) < min(choice.uncertainty for choice in usual)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,8 @@ _ROUGH_ABOVE, _ROUGH_COUNT, _EVEN = 3, 21, 2
 def rough_bandwidths(searches: Sequence[Search], typical: float) -> None:
     """Minima of the held-out error of many weight vectors; they go to the ``ends`` of each search.
 
-    Where polynomials through some nodes agree on the minimum, it is taken for found; elsewhere it is looked
-    for step by step.
+    Where polynomials through some nodes agree on the minimum, it is taken for found. Elsewhere nodes half as
+    far apart are scored, and if that does not help either it is looked for step by step.
     """
     locate: Any = searches[0].plan.locate
     grid = rough_grid(typical * 2.0**_ROUGH_ABOVE, _ROUGH_COUNT)
@@ -51,18 +52,21 @@ def rough_bandwidths(searches: Sequence[Search], typical: float) -> None:
     scores = locate.scan_many(weights, grid, _promising(locate.sampled_scan(weights, grid)))
     finer = grid[_EVEN:] * math.exp(-SPACING / 2)
     between = np.zeros((finer.size, len(searches)), dtype=bool)
-    for number, curve in enumerate(scores.T):
-        for dip in _dips(curve):
+    dips = [_dips(curve) for curve in scores.T]
+    for number, own in enumerate(dips):
+        for dip in own:
             if dip > _EVEN:
                 between[max(dip - 2 - _EVEN, 0) : dip + 2 - _EVEN, number] = True
-    nodes = np.append(grid, finer)
-    order = np.argsort(-nodes)
-    found = np.concatenate([scores, locate.scan_many(weights, finer, between)])[order]
-    for search, coarse, curve in zip(searches, scores.T, found.T, strict=True):
-        dips = [int(np.searchsorted(-nodes[order], -grid[dip])) for dip in _dips(coarse)]
-        known = np.isfinite(curve)
-        places = np.cumsum(known) - 1
-        _read_off(search, np.log(nodes[order][known]), curve[known], [int(places[dip]) for dip in dips])
+    curves = _Curves(grid, scores).with_nodes(finer, locate.scan_many(weights, finer, between))
+    unclear = np.stack([curves.unclear(number, grid[own]) for number, own in enumerate(dips)], axis=1)
+    if unclear.any():
+        before = curves
+        # From the third node on, nodes of both grids take turns.
+        for first in (_EVEN, _EVEN + 1):
+            below = before.nodes[first::2] * math.exp(-SPACING / 4)
+            curves = curves.with_nodes(below, locate.scan_many(weights, below, unclear[first::2]))
+    for number, search in enumerate(searches):
+        _read_off(search, *curves.known(number, grid[dips[number]]))
 
 
 def _dips(curve: Floats) -> list[int]:
@@ -88,6 +92,51 @@ def _promising(parts: Floats) -> Floats:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Curves:
+    """``(nodes, vectors)`` scores at bandwidths that fall, ``nan`` where they are not known."""
+
+    nodes: Floats
+    scores: Floats
+
+    def with_nodes(self, nodes: Floats, scores: Floats) -> _Curves:
+        """The same with more nodes."""
+        together = np.append(self.nodes, nodes)
+        order = np.argsort(-together)
+        return _Curves(together[order], np.concatenate([self.scores, scores])[order])
+
+    def known(self, vector: int, starts: Floats) -> tuple[Floats, Floats, list[int]]:
+        """Logarithms and scores of the nodes that one vector is scored at, and which of them are the
+        ``starts``.
+        """
+        known = np.isfinite(self.scores[:, vector])
+        nodes = self.nodes[known]
+        return np.log(nodes), self.scores[known, vector], np.searchsorted(-nodes, -starts).tolist()
+
+    def unclear(self, vector: int, starts: Floats) -> Floats:
+        """``(nodes,)`` beyond which a node in the middle to the next is wanted: those beside a minimum that
+        polynomials do not agree on.
+        """
+        found = np.zeros(self.nodes.size, dtype=bool)
+        x, scores, dips = self.known(vector, starts)
+        for start in dips:
+            dip = _downhill(scores, start)
+            around = slice(max(dip - 2, 0), dip + 3)
+            place = int(np.searchsorted(-np.log(self.nodes), -x[dip]))
+            if place > _EVEN and _lowest(x[around], scores[around])[1] >= _AGREED:
+                found[place - 1 : place + 1] = True
+        return found
+
+
+def _downhill(scores: Floats, place: int) -> int:
+    """The lowest node that can be reached from one without going up."""
+    while True:
+        lower = max(place - 1, 0) + int(np.argmin(scores[max(place - 1, 0) : place + 2]))
+        if scores[lower] >= scores[place]:
+            return place
+        place = lower
+
+
 def _read_off(search: Search, x: Floats, scores: Floats, dips: Sequence[int]) -> None:
     """The promising minima of a curve with these nodes in ``x``, from polynomials where these are precise."""
     search.told(Score(float(scores.min()), np.zeros(1)))
@@ -95,7 +144,7 @@ def _read_off(search: Search, x: Floats, scores: Floats, dips: Sequence[int]) ->
         if coarse == 0:
             search.ends.append((math.exp(x[0]), float(scores[0])))  # as good as infinite
             continue
-        dip = coarse - 1 + int(np.argmin(scores[coarse - 1 : coarse + 2]))
+        dip = _downhill(scores, coarse)
         around = slice(max(dip - 2, 0), dip + 3)
         (place, score), uncertainty = _lowest(x[around], scores[around])
         if search.ends and score >= search.best()[1]:

@@ -20,6 +20,8 @@ from kwis.runtime.compile import compiled
 
 STEP = 3
 """Bandwidths that a vector is scored at together."""
+ABREAST = 4
+"""Vectors that are summed together: the sums of one alone would wait for themselves."""
 
 
 def ladder_many(*arrays: Any) -> None:
@@ -34,14 +36,30 @@ def ladder_many(*arrays: Any) -> None:
     # Of each of ``stretches``: as many of its parts as some vector wants.
     places = (wanted.any(axis=1).reshape(count, parts) * np.arange(1, parts + 1)).max(axis=1)
     _climb(
-        *arrays[:-1],
+        *arrays[:-2],
+        *_abreast(wanted),
         places,
         np.empty((TOGETHER, *base.shape), x.dtype),
         np.empty(TOGETHER, x.dtype),
         np.empty((STEP, TILE), x.dtype),
-        np.empty((TOGETHER, count * parts, 1 + vectors, STEP)),
+        np.empty((TOGETHER, count * parts, 2 + vectors, STEP)),
         scores.reshape(count * parts, STEP, vectors),
     )
+
+
+def _abreast(wanted: Any) -> tuple[Any, Any, Any]:
+    """For every row of ``wanted`` (numbers, vectors): the vectors, ``ABREAST`` at a time; where their sums
+    go, 0 being that of the masses; and how many they are. The last vector fills up the others' places, and
+    what it adds from there goes where nobody reads.
+    """
+    count, vectors = wanted.shape
+    which = np.zeros((count, vectors + ABREAST), np.int64)
+    slots = np.full_like(which, 1 + vectors)
+    for number, row in enumerate(wanted):
+        some = np.flatnonzero(row)
+        which[number, : some.size], slots[number, : some.size] = some, 1 + some
+        which[number, some.size :] = some[-1] if some.size else 0
+    return which, slots, wanted.sum(axis=1)
 
 
 # One body, and its memory handed in: functions that it called, and arrays that it made, would be compiled on
@@ -62,7 +80,9 @@ def _climb(
     skips,
     stretches,
     wide,
-    wanted,
+    which,
+    slots,
+    ends,
     places,
     q,
     least,
@@ -70,7 +90,8 @@ def _climb(
     sums,
     scores,
 ):
-    """See :func:`ladder_many`. ``loads`` is (tiles, vectors, TILE), ``own`` (rows, vectors).
+    """See :func:`ladder_many` and :func:`_abreast`. ``loads`` is (tiles, vectors, TILE), ``own`` (rows,
+    vectors).
 
     The distances ``q`` from a few rows to all tiles come first, as in ``fused.distances``. ``sums`` are then
     ``sum k m``, and ``sum k l`` for the vectors that want it, each bandwidth with the squared kernel of the
@@ -159,23 +180,50 @@ def _climb(
                         into[0, 0] += g
                         into[0, 1] += g2
                         into[0, 2] += g3
-                        for vector in range(wanted.shape[1]):
-                            if wanted[number, vector]:
-                                load = loads[tile, vector]
-                                g, g2, g3 = zero, zero, zero
-                                for j in range(TILE):
-                                    g += one[j] * load[j]
-                                    g2 += two[j] * load[j]
-                                    g3 += three[j] * load[j]
-                                into[1 + vector, 0] += g
-                                into[1 + vector, 1] += g2
-                                into[1 + vector, 2] += g3
+                        for at in range(0, ends[number], ABREAST):
+                            v0, v1 = which[number, at], which[number, at + 1]
+                            v2, v3 = which[number, at + 2], which[number, at + 3]
+                            load0, load1 = loads[tile, v0], loads[tile, v1]
+                            load2, load3 = loads[tile, v2], loads[tile, v3]
+                            a0, b0, c0 = zero, zero, zero
+                            a1, b1, c1 = zero, zero, zero
+                            a2, b2, c2 = zero, zero, zero
+                            a3, b3, c3 = zero, zero, zero
+                            for j in range(TILE):
+                                k0, k1, k2 = one[j], two[j], three[j]
+                                l0, l1, l2, l3 = load0[j], load1[j], load2[j], load3[j]
+                                a0 += k0 * l0
+                                b0 += k1 * l0
+                                c0 += k2 * l0
+                                a1 += k0 * l1
+                                b1 += k1 * l1
+                                c1 += k2 * l1
+                                a2 += k0 * l2
+                                b2 += k1 * l2
+                                c2 += k2 * l2
+                                a3 += k0 * l3
+                                b3 += k1 * l3
+                                c3 += k2 * l3
+                            v0, v1 = slots[number, at], slots[number, at + 1]
+                            v2, v3 = slots[number, at + 2], slots[number, at + 3]
+                            into[v0, 0] += a0
+                            into[v0, 1] += b0
+                            into[v0, 2] += c0
+                            into[v1, 0] += a1
+                            into[v1, 1] += b1
+                            into[v1, 2] += c1
+                            into[v2, 0] += a2
+                            into[v2, 1] += b2
+                            into[v2, 2] += c2
+                            into[v3, 0] += a3
+                            into[v3, 1] += b3
+                            into[v3, 2] += c3
         for r in range(together):
             i = first + r
-            for number in range(wanted.shape[0]):
-                for vector in range(wanted.shape[1]):
-                    if wanted[number, vector]:
-                        for at in range(STEP):
-                            mean = sums[r, number, 1 + vector, at] / sums[r, number, 0, at]
-                            scores[number, at, vector] += share[i] * (own[i, vector] - mean) ** 2
+            for number in range(ends.shape[0]):
+                for some in range(ends[number]):
+                    vector = which[number, some]
+                    for at in range(STEP):
+                        mean = sums[r, number, 1 + vector, at] / sums[r, number, 0, at]
+                        scores[number, at, vector] += share[i] * (own[i, vector] - mean) ** 2
         first += together
