@@ -14,6 +14,7 @@ from kwis.models.propensity.choose import Splits, choose
 from kwis.models.propensity.gain import gain_p_value
 from kwis.models.propensity.material import Material, scores
 from kwis.models.propensity.multinomial import Scores, likelihood
+from kwis.models.propensity.penalised import gram, inverse_of_triangle
 from kwis.models.propensity.repair import TERMS, fit_repair
 from kwis.stats.folds import make_folds
 from tests.reference import repair_twin as twin
@@ -74,6 +75,22 @@ def test_where_the_regression_starts_does_not_matter() -> None:
     cold = ready.fit(spread, tolerance=1e-14)
     warm = ready.fit(spread, ready.fit(3 * spread), tolerance=1e-14)
     np.testing.assert_allclose(warm.matrix, cold.matrix, atol=1e-5)
+
+
+def test_many_columns_are_regressed_as_few_are() -> None:
+    """More columns than rows, and so many that triangles are inverted by halves."""
+    rng = np.random.default_rng(3)
+    logs, design, action = rng.normal(size=(90, 3)), rng.normal(size=(90, 150)), rng.integers(3, size=90)
+    mass, spread = rng.uniform(0.5, 2.0, size=90), rng.uniform(0.05, 0.3, size=150)
+    found = likelihood(Scores(logs, design), action, mass).fit(spread, tolerance=1e-14)
+    taken = np.eye(3)[action]
+    pull = design.T @ (
+        mass[:, None] * (twin.distribution(logs, design, found.scale, found.matrix) - taken)
+    ) + (found.matrix / spread[:, None] ** 2)
+    np.testing.assert_allclose(pull, 0.0, atol=1e-3 * np.abs(found.matrix / spread[:, None] ** 2).max())
+    lower = np.tril(rng.normal(size=(150, 150)), -1) / 10 + np.diag(rng.uniform(1, 2, size=150))
+    np.testing.assert_allclose(inverse_of_triangle(lower) @ lower, np.eye(150), atol=1e-10)
+    np.testing.assert_allclose(gram(design, mass), (design * mass[:, None]).T @ design, atol=1e-12)
 
 
 def test_a_column_without_spread_is_left_out_and_a_fixed_scale_stays() -> None:

@@ -4,14 +4,14 @@ on all rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from kwis.models.propensity.gain import gain_p_value, surplus_p_value
-from kwis.models.propensity.material import Given, Material, scores
+from kwis.models.propensity.material import Given, Material, beside, scores
 from kwis.models.propensity.multinomial import HeldOut, Scores, likelihood
 from kwis.models.propensity.penalised import Coefficients, Mask
 from kwis.models.propensity.strengths import Exponents, HeldOutPart, StrengthSearch
@@ -179,15 +179,22 @@ class Splits:
         return [None if values is None else values[held] for held in self.held]
 
 
-def choose(splits: Splits, terms: tuple[str, ...], rng: np.random.Generator) -> Chosen:
-    """Choose the spreads of the terms."""
+def choose(
+    splits: Splits,
+    terms: tuple[str, ...],
+    rng: np.random.Generator,
+    blocks: Mapping[str, Floats] | None = None,
+) -> Chosen:
+    """Choose the spreads of the terms, of which a caller may have worked out the ``blocks`` already."""
     part, free = splits.rows, "scale" in terms
     names = tuple(name for name in ("actions", "context") if name in terms) + (
         ("curved",) if "context" in terms else ()
     )
-    made = Terms.of(part.features, rng, curved="curved" in names)
     read = Given.of(part.given, part.action)
-    known, sizes = scores(made, names, read, part.features, part.given)
+    if blocks is None:
+        made = Terms.of(part.features, rng, curved="curved" in names)
+        blocks = made.blocks(part.features, read.logs(part.given), names)
+    known, sizes = beside(blocks, read, part.given)
     weight, action = part.weight, part.action
 
     def part_of(held: Mask) -> HeldOutPart:

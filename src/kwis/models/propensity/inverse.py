@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk
+from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk, gram
 from kwis.typing import Floats, Ints
 
 _LARGEST = 30.0  # no mean is as large, and a line search that goes further must not overflow
@@ -80,7 +80,7 @@ def inverse_means(rows: Inverses, actions: int, mass: Floats) -> Shrunk:
 
     return Shrunk(
         design=rows.design,
-        gram=(rows.design * mass[:, None]).T @ rows.design,
+        gram=gram(rows.design, mass),
         actions=actions,
         loss=loss,
         curvature=1.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,11 +112,15 @@ def scores(
     """Everything the regression needs of some rows, and the number of columns of each block; of the named
     blocks only those ``used``.
     """
-    logs = read.logs(given)
-    made = terms.blocks(features, logs, names)
-    blocks = {name: block for name, block in made.items() if used is None or name in used}
-    design = np.hstack([np.zeros((len(logs), 0)), *blocks.values()])
-    return Scores(logs, design, read.closed(given)), {name: block.shape[1] for name, block in blocks.items()}
+    made = terms.blocks(features, read.logs(given), names)
+    return beside({name: block for name, block in made.items() if used is None or name in used}, read, given)
+
+
+def beside(blocks: Mapping[str, Floats], read: Given, given: Floats) -> tuple[Scores, dict[str, int]]:
+    """The same of blocks that are there already."""
+    design = np.hstack([np.zeros((len(given), 0)), *blocks.values()])
+    sizes = {name: block.shape[1] for name, block in blocks.items()}
+    return Scores(read.logs(given), design, read.closed(given)), sizes
 
 
 def material(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk
+from kwis.models.propensity.penalised import Coefficients, Mask, Shrunk, gram
 from kwis.typing import Floats, Ints
 
 
@@ -83,7 +83,7 @@ def likelihood(known: Scores, action: Ints, mass: Floats, *, free_scale: bool = 
 
     return Shrunk(
         design=known.design,
-        gram=(known.design * mass[:, None]).T @ known.design,
+        gram=gram(known.design, mass),
         actions=known.logs.shape[1],
         loss=loss,
         curvature=float((given * (1 - given)).mean()),

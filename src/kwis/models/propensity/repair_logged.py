@@ -252,9 +252,8 @@ class _PoolStep(_Step):
         return self.share < 1.0 and _Step.used(self, when)
 
 
-def _level_step(splits: Splits, said: Floats, terms: Terms) -> _LevelStep:
+def _level_step(splits: Splits, said: Floats, blocks: Mapping[str, Floats]) -> _LevelStep:
     part, weight = splits.rows, splits.rows.weight
-    blocks = _blocks(terms, part.features)
     known = Inverses(_beside(blocks), part.action, 1 / said, _available(part))
     sizes = {name: block.shape[1] for name, block in blocks.items()}
 
@@ -299,11 +298,17 @@ class _Pool:
         return float(max(_SHARES, key=lambda share: self.splits.mean(self.gains(share))))
 
 
-def _pool_step(splits: Splits, said: list[Floats], made: list[Floats], rng: np.random.Generator) -> _PoolStep:
+def _pool_step(
+    splits: Splits,
+    said: list[Floats],
+    made: list[Floats],
+    blocks: Mapping[str, Floats],
+    rng: np.random.Generator,
+) -> _PoolStep:
     """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a
     distribution has likelihoods.
     """
-    chosen = choose(splits, ("context",), rng)
+    chosen = choose(splits, ("context",), rng, blocks)
     alone = [np.exp(logs) for logs in chosen.logs]
     pool, test = _Pool(splits, made, alone), _Pool(splits, said, alone)
     share = pool.best()
@@ -328,10 +333,11 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
     terms = Terms.of(rows.features, rng, curved=True)
     given = [said[picked][held] for held in splits.held]
     before = splits.mean([-np.log(part) for part in given])
-    level = _level_step(splits, said[picked], terms)
+    blocks = _blocks(terms, splits.rows.features)
+    level = _level_step(splits, said[picked], blocks)
     levelled = level.used(when)
     made = level.made if levelled else given
-    pool = _pool_step(splits, given, made, rng)
+    pool = _pool_step(splits, given, made, blocks, rng)
     pooled = pool.used(when)
     made = pool.made if pooled else made
     after = splits.mean([-np.log(part) for part in made])
