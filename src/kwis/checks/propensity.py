@@ -53,6 +53,7 @@ from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats
 
 MOST_TESTS = 400
+_NAMED = 5  # columns without a part in the tests that are named
 TESTED_ROWS = 200_000
 """Propensities are tested on at most this many rows, drawn at random; errors that only more rows would show
 stay unseen.
@@ -222,17 +223,24 @@ def _family_of(
 ) -> tuple[Family, tuple[str, ...]]:
     """All tests of one log, and notes on what had to be left out."""
     subjects = subjects_of(log, targets, null, uniform=uniform)
-    regions = regions_of(log)
-    if len(regions) * len(subjects) > MOST_TESTS:
-        regions = regions_of(log, bins=2)
-    every = Family.of(subjects, regions, mass=log.row_weight, group=log.group, shared=null.shared)
-    family = every.limited(MOST_TESTS)
-    tested = {regions[r].column for _, r in family.pairs}
-    left_out = [
-        name for name in dict.fromkeys(regions[r].column for _, r in every.pairs) if name not in tested
-    ]
-    notes = list[str]()
-    if left_out:
-        some = ", ".join(f"`{name}`" for name in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
-        notes.append(f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough")
-    return family, tuple(notes)
+    # One region more than can be tested tells that there are too many. Of hundreds of columns most have no
+    # part in the tests, and their regions need not be made.
+    most = MOST_TESTS // len(subjects) + 1
+    regions, bins = regions_of(log, most=most), 4
+    if len(regions) == most:
+        bins, most = 2, 2 * most
+        regions = regions_of(log, bins=bins, most=most)
+    while True:
+        every = Family.of(subjects, regions, mass=log.row_weight, group=log.group, shared=null.shared)
+        family = every.limited(MOST_TESTS)
+        tested = {regions[r].column for _, r in family.pairs}
+        columns = dict.fromkeys(regions[r].column for _, r in every.pairs)
+        left_out = [name for name in columns if name not in tested]
+        if len(regions) < most or len(left_out) > _NAMED:
+            break
+        most *= 2
+        regions = regions_of(log, bins=bins, most=most)
+    if not left_out:
+        return family, ()
+    some = ", ".join(f"`{name}`" for name in left_out[:_NAMED]) + (", ..." if len(left_out) > _NAMED else "")
+    return family, (f"propensities were not tested by {some}, as {MOST_TESTS} tests are enough",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,21 +50,24 @@ class Region:
         return int(self.rows.sum())
 
 
-def regions_of(log: LoggedBandit, *, bins: int = 4) -> tuple[Region, ...]:
+def regions_of(log: LoggedBandit, *, bins: int = 4, most: int | None = None) -> tuple[Region, ...]:
     """The whole log, then each context column, the time and the loggers in turn.
 
     A region has at least 50 rows that stand for at least 1 % of the log. Numbers and dates with more than
-    five values are cut into ``bins`` ranges of about equally many rows; of text, up to 20 levels count.
+    five values are cut into ``bins`` ranges of about equally many rows; of text, up to 20 levels count. No
+    more than ``most`` are made, if a number is given.
     """
-    everywhere = Region(column=None, label=EVERYWHERE, rows=read_only(np.ones(len(log), dtype=bool)))
-    found = [everywhere]
+    return tuple(islice(_each(log, bins), most))
+
+
+def _each(log: LoggedBandit, bins: int) -> Iterator[Region]:
+    yield Region(column=None, label=EVERYWHERE, rows=read_only(np.ones(len(log), dtype=bool)))
     for name in log.context_columns:
-        found.extend(_of_column(name, log.table.column(name), bins, len(log)))
-    found.extend(_of_time(log, bins))
+        yield from _of_column(name, log.table.column(name), bins, len(log))
+    yield from _of_time(log, bins)
     if len(log.logger_names) > 1 and log.logger is not None:
         named = [str(name) for name in log.logger_names]
-        found.extend(_levels("logger", log.logger, named, len(log)))
-    return tuple(found)
+        yield from _levels("logger", log.logger, named, len(log))
 
 
 def _of_column(name: str, column: Column, bins: int, n: int) -> Iterator[Region]:
