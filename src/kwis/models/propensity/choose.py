@@ -4,7 +4,7 @@ on all rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from kwis.models.propensity.material import Given, Material, beside, scores
 from kwis.models.propensity.multinomial import HeldOut, Scores, likelihood
 from kwis.models.propensity.penalised import Coefficients, Mask
 from kwis.models.propensity.strengths import Exponents, HeldOutPart, StrengthSearch
-from kwis.models.propensity.terms import Terms
+from kwis.models.propensity.terms import NormalScores, Terms
 from kwis.stats.folds import make_folds
 from kwis.typing import Floats
 
@@ -183,17 +183,20 @@ def choose(
     splits: Splits,
     terms: tuple[str, ...],
     rng: np.random.Generator,
-    blocks: Mapping[str, Floats] | None = None,
+    normal: NormalScores | None = None,
 ) -> Chosen:
-    """Choose the spreads of the terms, of which a caller may have worked out the ``blocks`` already."""
+    """Choose the spreads of the terms; the normal scores of the features may be known."""
     part, free = splits.rows, "scale" in terms
     names = tuple(name for name in ("actions", "context") if name in terms) + (
         ("curved",) if "context" in terms else ()
     )
     read = Given.of(part.given, part.action)
-    if blocks is None:
-        made = Terms.of(part.features, rng, curved="curved" in names)
-        blocks = made.blocks(part.features, read.logs(part.given), names)
+    if "curved" in names and normal is None:
+        normal = NormalScores.of(part.features)
+    made = Terms.of(part.features, rng, curved="curved" in names, normal=normal)
+    blocks = made.blocks(
+        part.features, read.logs(part.given), names, None if normal is None else normal.values
+    )
     known, sizes = beside(blocks, read, part.given)
     weight, action = part.weight, part.action
 

@@ -28,7 +28,7 @@ from kwis.models.propensity.inverse import Inverses, factors, inverse_means
 from kwis.models.propensity.material import Material, codes
 from kwis.models.propensity.penalised import Coefficients, Mask
 from kwis.models.propensity.strengths import HeldOutPart, StrengthSearch
-from kwis.models.propensity.terms import Terms
+from kwis.models.propensity.terms import NormalScores, Terms
 from kwis.runtime.arrays import kept
 from kwis.runtime.threads import engine
 from kwis.typing import ArrayLike, Floats, Ints, Seed
@@ -200,8 +200,8 @@ class Level:
         return np.minimum(given * factors(made, action, self.coefficients), 1.0)
 
 
-def _blocks(terms: Terms, features: Floats) -> Mapping[str, Floats]:
-    return terms.blocks(features, np.zeros((len(features), 1)), ("context", "curved"))
+def _blocks(terms: Terms, features: Floats, scores: Floats | None = None) -> Mapping[str, Floats]:
+    return terms.blocks(features, np.zeros((len(features), 1)), ("context", "curved"), scores)
 
 
 def _design(terms: Terms, features: Floats) -> Floats:
@@ -302,13 +302,13 @@ def _pool_step(
     splits: Splits,
     said: list[Floats],
     made: list[Floats],
-    blocks: Mapping[str, Floats],
+    normal: NormalScores,
     rng: np.random.Generator,
 ) -> _PoolStep:
     """Pool ``made`` of the step before. What speaks against the given ``said`` is their own pool: only a
     distribution has likelihoods.
     """
-    chosen = choose(splits, ("context",), rng, blocks)
+    chosen = choose(splits, ("context",), rng, normal)
     alone = [np.exp(logs) for logs in chosen.logs]
     pool, test = _Pool(splits, made, alone), _Pool(splits, said, alone)
     share = pool.best()
@@ -330,14 +330,15 @@ def fit_logged(rows: Material, said: Floats, when: When, rng: np.random.Generato
             note="propensities were kept as given: the log is too small to test them",
             n_actions=rows.given.shape[1],
         )
-    terms = Terms.of(rows.features, rng, curved=True)
+    normal = NormalScores.of(splits.rows.features)
+    terms = Terms.of(rows.features, rng, curved=True, normal=normal if rows.n == splits.rows.n else None)
     given = [said[picked][held] for held in splits.held]
     before = splits.mean([-np.log(part) for part in given])
-    blocks = _blocks(terms, splits.rows.features)
+    blocks = _blocks(terms, splits.rows.features, normal.values if rows.n == splits.rows.n else None)
     level = _level_step(splits, said[picked], blocks)
     levelled = level.used(when)
     made = level.made if levelled else given
-    pool = _pool_step(splits, given, made, blocks, rng)
+    pool = _pool_step(splits, given, made, normal, rng)
     pooled = pool.used(when)
     made = pool.made if pooled else made
     after = splits.mean([-np.log(part) for part in made])

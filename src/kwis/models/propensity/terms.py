@@ -73,6 +73,19 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NormalScores:
+    """Normal scores of some rows' features, and the knots that give those of any rows."""
+
+    knots: tuple[tuple[Floats, Floats], ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, features: Floats) -> NormalScores:
+        knots = tuple(_normal_scores(column) for column in features.T)
+        return cls(knots, _interpolated(features, knots))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Curved:
     """Kernel features: their scalar product is the Gaussian kernel of two rows, as seen from the centres."""
 
@@ -83,20 +96,18 @@ class Curved:
     root: Floats
 
     @classmethod
-    def of(cls, features: Floats, rng: np.random.Generator) -> Curved:
-        knots = tuple(_normal_scores(column) for column in features.T)
-        scores = _interpolated(features, knots)
+    def of(cls, normal: NormalScores, rng: np.random.Generator) -> Curved:
+        scores = normal.values
         scaled = Scaled.of(scores)
         centres = scaled(scores[np.sort(rng.permutation(len(scores))[:_CENTRES])])
         width = float(np.sqrt(max(1, np.isfinite(scaled.spread).sum())))
         values, vectors = np.linalg.eigh(_gaussian(centres, centres, width))
         kept = values > _NEGLIGIBLE * values[-1]
-        return cls(knots, scaled, centres, width, vectors[:, kept] / np.sqrt(values[kept]))
+        return cls(normal.knots, scaled, centres, width, vectors[:, kept] / np.sqrt(values[kept]))
 
-    def __call__(self, features: Floats) -> Floats:
-        return (
-            _gaussian(self.scaled(_interpolated(features, self.knots)), self.centres, self.width) @ self.root
-        )
+    def __call__(self, features: Floats, scores: Floats | None = None) -> Floats:
+        made = _interpolated(features, self.knots) if scores is None else scores
+        return _gaussian(self.scaled(made), self.centres, self.width) @ self.root
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,15 +118,20 @@ class Terms:
     curved: Curved | None
 
     @classmethod
-    def of(cls, features: Floats, rng: np.random.Generator, *, curved: bool) -> Terms:
-        part = (
-            features if len(features) <= _ROWS else features[np.sort(rng.permutation(len(features))[:_ROWS])]
-        )
-        return cls(Context.of(part), Curved.of(part, rng) if curved else None)
+    def of(
+        cls, features: Floats, rng: np.random.Generator, *, curved: bool, normal: NormalScores | None = None
+    ) -> Terms:
+        """Terms learnt on some rows, whose normal scores may be known; of many rows on a sample."""
+        if len(features) > _ROWS:
+            features, normal = features[np.sort(rng.permutation(len(features))[:_ROWS])], None
+        straight = Context.of(features)
+        return cls(straight, Curved.of(normal or NormalScores.of(features), rng) if curved else None)
 
-    def blocks(self, features: Floats, logs: Floats, names: Sequence[str]) -> Mapping[str, Floats]:
+    def blocks(
+        self, features: Floats, logs: Floats, names: Sequence[str], scores: Floats | None = None
+    ) -> Mapping[str, Floats]:
         """Design of every block asked for; the first has a column of ones, as shares of the actions may be
-        wrong too.
+        wrong too. ``scores`` are the normal scores of the features where they are known.
         """
         made = {}
         ones = np.ones((len(logs), 1))
@@ -125,7 +141,7 @@ class Terms:
             straight = self.context(features)
             made["context"] = straight if made else np.hstack([_SHARES * ones, straight])
         if "curved" in names and self.curved is not None:
-            made["curved"] = self.curved(features)
+            made["curved"] = self.curved(features, scores)
         return made
 
 
