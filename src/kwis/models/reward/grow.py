@@ -21,18 +21,21 @@ def grown(
     most: int,
     fewest: int,
     ridge: float,
-) -> tuple[Ints, Floats]:
+) -> tuple[Ints, Floats, Floats, Floats]:
     """Trees one after another, each on what those before it leave over.
 
-    Returns ``(rounds, nodes, 4)`` column (-1 in a leaf), last bin that goes left, left and right child, and
-    ``(rounds, nodes)`` what each leaf adds.
+    Returns ``(rounds, nodes, 4)`` column (-1 in a leaf), last bin that goes left, left and right child;
+    ``(rounds, nodes)`` what each leaf adds; ``(n,)`` what they leave over of the outcome; and ``(p,)`` what a
+    column would gain in any leaf at most.
     """
+    left_over: Floats = np.array(outcome, dtype=np.float64)
+    gained: Floats = np.zeros(bins.shape[1])
     nodes: Ints = np.full((rounds, 2 * most - 1, 4), -1, np.int32)
     values: Floats = np.zeros((rounds, 2 * most - 1))
     _grow(
         bins,
         ends,
-        np.array(outcome, dtype=np.float64),
+        left_over,
         mass,
         rate,
         fewest,
@@ -42,16 +45,31 @@ def grown(
         np.empty((most, 3 * ends[-1])),
         np.zeros((5, most), np.int64),
         np.zeros((6, most)),
+        gained,
         nodes,
         values,
     )
-    return nodes, values
+    return nodes, values, left_over, gained
 
 
 # Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
 @compiled(nogil=True, error_model="numpy")
 def _grow(
-    bins, ends, left_over, mass, rate, fewest, ridge, pulls, order, table, places, amounts, nodes, values
+    bins,
+    ends,
+    left_over,
+    mass,
+    rate,
+    fewest,
+    ridge,
+    pulls,
+    order,
+    table,
+    places,
+    amounts,
+    gained,
+    nodes,
+    values,
 ):
     """Write the trees. Of each leaf the ``table`` has, bin by bin, the sum of what is left over, the number
     of rows and, where rows have a mass, their mass.
@@ -121,6 +139,7 @@ def _grow(
                             + across * across / (rest + ridge + 1e-15)
                             - now
                         )
+                        gained[j] = max(gained[j], better)
                         if better > gain[leaf]:
                             gain[leaf], column[leaf], cut[leaf] = better, j, b - ends[j]
                             sum_left[leaf], weight_left[leaf] = sums, masses

@@ -99,7 +99,10 @@ class Lesson:
             with fitting_ours(candidate.model):
                 fitted = copy(candidate.model)
                 design = self._design(self.features[rows], self.action[rows], candidate.slopes)
-                fitted.fit(design, self.outcome[rows], weight)
+                if isinstance(fitted, Trees):
+                    fitted.fit(design, self.outcome[rows], weight, last=int(self.codes.max()) + 1)
+                else:
+                    fitted.fit(design, self.outcome[rows], weight)
                 every = (
                     self._linear(fitted, at, candidate.slopes)
                     if isinstance(fitted, Ridge)
