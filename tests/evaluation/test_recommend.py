@@ -272,13 +272,22 @@ def test_without_a_reward_model_weights_are_clipped_below_100_effective_rows_and
     assert (found.recommendations[0].row.estimator == HEAVY_WEIGHTS[0]) == clipped
 
 
-@pytest.mark.parametrize(("explained", "heavy"), [(-0.1, True), (0.149, True), (0.15, False)])
-def test_weights_are_not_clipped_where_rewards_are_well_predicted(explained, heavy):
+@pytest.mark.parametrize(
+    ("rows", "explained", "heavy"),
+    [
+        (100, -0.1, True),
+        (100, 0.09, True),
+        (100, 0.1, False),
+        (30, 0.24, True),
+        (30, 0.26, False),
+        (30, 1.0, False),
+    ],
+)
+def test_weights_are_not_clipped_where_their_rows_tell_what_the_model_explains(rows, explained, heavy):
     sample = kwis.WeightedSample(
-        context=np.zeros((300, 1)), weight=np.repeat([1.0, 0.0], [100, 200]), reward=np.arange(300.0)
+        context=np.zeros((300, 1)), weight=np.repeat([1.0, 0.0], [rows, 300 - rows]), reward=np.arange(300.0)
     )
     assert has_heavy_weights(sample, explained) == heavy
-    assert not has_heavy_weights(sample)  # without a model it takes heavier ones
 
 
 def test_rewards_of_one_log_may_differ_in_whether_weights_are_clipped():
