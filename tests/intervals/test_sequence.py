@@ -58,7 +58,7 @@ class TestSequence:
         assert widths[1] < 1.1 * widths[0]  # what bets may stake is little with large weights
         assert widths[2] < 0.5 * widths[0]
 
-    @pytest.mark.parametrize("largest", [None, 1.5, 3.0])
+    @pytest.mark.parametrize("largest", [None, 1.5, 3.0, 12.0])
     @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 3.0)])
     def test_the_ends_of_a_difference_to_the_log_are_those_of_the_twin(self, largest, bounds):
         rng = np.random.default_rng(6)
@@ -69,13 +69,17 @@ class TestSequence:
         state = kwis.BettingSequence(bounds, largest).start(difference=True).add(weight, reward)
         found = state.interval(0.9)
         gains, losses = np.where(share, weight, 1.0).tolist(), np.where(share, 1.0, weight).tolist()
-        few = [-(2.0**k) / max(largest, 2.0) for k in range(-14, 0)] if largest else []
-
-        def refuted(more, other):
-            """How far below 2 all means of ``more`` are refuted, on a grid."""
-            return twin.betting_ends(more, [2.0**k for k in range(-14, 3)], other, few, 0.05, 500, whole=2.0)
-
-        below, above = refuted(gains, losses), refuted(losses, gains)
+        scales = [2.0**k for k in range(-14, 3)]
+        if largest is None:
+            below, above = (
+                twin.betting_ends(more, scales, other, [], 0.05, 500, whole=2.0)
+                for more, other in ((gains, losses), (losses, gains))
+            )
+        else:  # what is low of rewards is high of what they lack
+            below, above = (
+                twin.difference_end(weight.tolist(), one, scales, largest, 0.05, 500)
+                for one in (share.astype(float).tolist(), (1.0 - share).tolist())
+            )
         span = high - low
         assert below > 0 or above > 0  # or nothing would have been compared
         assert found.low == pytest.approx(-span + span * below, abs=span * 2 / 500)

@@ -172,6 +172,36 @@ def centred_ends(weight, share, scales, largest, chance, steps=2_000):
     return low / steps, high / steps
 
 
+def difference_end(weight, share, scales, largest, chance, steps):
+    """How far below 2 every mean of ``1 + (w - 1) s`` is refuted, on a grid: a quarter of the stake each on
+    that and on less than claimed of ``1 - (w - 1) (s - 1)``, half of it on ``1 + (w - 1) (s - c)`` for five
+    numbers c.
+    """
+
+    def capital(terms, sizes, mean):
+        parts = []
+        for size in sorted(set(sizes)):
+            product = 1.0
+            for x in terms:
+                product *= (1 + size * x) / (1 + size * mean)
+            parts.append(product)
+        return sum(parts) / len(parts)
+
+    rows = [*zip(weight, share, strict=True)]
+    gains, losses = [w * s + 1 - s for w, s in rows], [w * (1 - s) + s for w, s in rows]
+    few = [-(2.0**k) / max(largest, 2.0) for k in range(-14, 0)]
+    for step in range(steps + 1):
+        mean = 2 * step / steps
+        total = (capital(gains, scales, mean) + capital(losses, few, 2 - mean)) / 4
+        for c in (0.125, 0.25, 0.5, 0.75, 0.875):
+            worst = c * (largest - 1) - 1
+            sizes = [min(k, 0.9 / worst) if worst > 0 else k for k in scales]
+            total += capital([1 + (w - 1) * (s - c) for w, s in rows], sizes, mean) / 10
+        if total <= 1 / chance:
+            return mean
+    return 2.0
+
+
 def efron_stein_bound(target, logging, action, reward, level, draws, rng):
     """Lower bound for rewards in [0, 1]; two sets of actions are drawn at each of the draws."""
     n = len(action)

@@ -147,7 +147,7 @@ def _state(start: SequenceState, found: Mapping[str, Any]) -> SequenceState:
             tuple(_wealth(one.scales, bet) for one, bet in zip(own, found[name], strict=True))
             for name, own in (("higher", start.centred.higher), ("lower", start.centred.lower))
         )
-        bets["centred"] = Centred(higher, lower)
+        bets["centred"] = Centred(higher, lower, start.difference)
     return replace(start, total=float(found["total"]), **bets)
 
 

@@ -93,9 +93,9 @@ class BettingSequence:
 class SequenceState:
     """A confidence sequence after some rows: small, can be stored, continued and added to another.
 
-    ``gains`` and ``losses`` are bets on more than claimed. ``centred`` are further bets where the largest
-    weight is known; ``few_gains`` and ``few_losses``, on less than claimed, take their place for a
-    difference. With ``difference`` they are about the difference d of the target to the logging policy: with
+    ``gains`` and ``losses`` are bets on more than claimed. Where the largest weight is known ``centred`` are
+    further bets, and for a difference also ``few_gains`` and ``few_losses``, on less than claimed. With
+    ``difference`` they are about the difference d of the target to the logging policy: with
     s the share of the range that a reward makes up, gains ``w s + (1 - s)`` have mean ``1 + d`` and losses
     ``w (1 - s) + s`` have mean ``1 - d``, in units of the range.
     """
@@ -140,7 +140,7 @@ class SequenceState:
             losses=Wealth.of(losses),
             few_gains=None if scales is None else Wealth.of(gains, scales),
             few_losses=None if scales is None else Wealth.of(losses, scales),
-            centred=None if largest is None or difference else Centred.of(weight, share, largest),
+            centred=_centred(weight, share, largest, difference=difference),
         )
 
     @property
@@ -210,7 +210,7 @@ class SequenceState:
     @property
     def _edges(self) -> Sequence[float]:
         """Shares of the range at which other bets take over."""
-        return () if self.centred is None else EDGES.tolist()
+        return () if self.centred is None or self.difference else EDGES.tolist()
 
     @property
     def _range(self) -> tuple[float, float]:
@@ -220,15 +220,20 @@ class SequenceState:
 
     def _against_low(self, share: float) -> float:
         """Capital against a value of ``share`` of the range or less: more gains, or fewer losses."""
-        if self.centred is not None:
-            return log_capital(self.gains.log_capital(share), self.centred.against_low(share))
-        return _capital(self.gains, self.few_losses, share, self._whole)
+        plain = _capital(self.gains, self.few_losses, share, self._whole)
+        return plain if self.centred is None else log_capital(plain, self.centred.against_low(share))
 
     def _against_high(self, rest: float) -> float:
         """Capital against a value that is ``rest`` of the range below its high end, or less."""
-        if self.centred is not None:
-            return log_capital(self.losses.log_capital(rest), self.centred.against_high(rest))
-        return _capital(self.losses, self.few_gains, rest, self._whole)
+        plain = _capital(self.losses, self.few_gains, rest, self._whole)
+        return plain if self.centred is None else log_capital(plain, self.centred.against_high(rest))
+
+
+def _centred(weight: Floats, share: Floats, largest: float | None, *, difference: bool) -> Centred | None:
+    if largest is None:
+        return None
+    make = Centred.of_difference if difference else Centred.of_value
+    return make(weight, share, largest)
 
 
 def _capital(more: Wealth, fewer: Wealth | None, share: float, whole: float) -> float:
