@@ -117,6 +117,7 @@ CALLS = {
     "fused_features.py": ["exp2.py", "fused.py"],
     "fused_pairs.py": ["exp2.py", "fused.py"],
     "fused_sums.py": ["exp2.py", "fused.py", "fused_pairs.py"],
+    "fused_rows.py": ["exp2.py", "fused.py"],
     "fused_many.py": ["exp2.py", "fused.py"],
     "fused_columns.py": ["exp2.py"],
     "fused_kept.py": ["exp2.py", "fused.py", "fused_features.py", "fused_pairs.py"],

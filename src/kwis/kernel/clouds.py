@@ -122,6 +122,8 @@ def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Ker
     """
     if isinstance(one, Scaled):
         return _numpy_sums(one, other, columns, rows, kernel)
+    if rows is None and other is not one:
+        return _row_sums(one, other, columns), np.empty((0, 0))
     from kwis.kernel.fused_sums import add_products
 
     same, dtype, count = other is one, one.rows.dtype, other.tiles.shape[0]
@@ -132,6 +134,16 @@ def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Ker
     add_products(same, *place, vectors, np.ascontiguousarray(ours, dtype=dtype), row_sums, column_sums)
     back = column_sums.transpose(0, 2, 1).reshape(count * _TILE, ours.shape[1])[: other.n]
     return (row_sums + back, np.empty((0, 0))) if same else (row_sums, back)
+
+
+def _row_sums(one: Cloud, other: Cloud, columns: Floats) -> Floats:
+    from kwis.kernel.fused_rows import add_row_products
+
+    out, dtype = np.zeros((one.n, columns.shape[1])), one.rows.dtype
+    vectors = tiled(columns.astype(dtype), other.tiles.shape[0])
+    place = (one.rows, one.codes, other.tiles, other.tile_codes, one.penalty, other.base)
+    add_row_products(*place, vectors, np.empty((2, _TILE), dtype), out)
+    return out
 
 
 def _numpy_sums(
