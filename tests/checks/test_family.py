@@ -146,11 +146,20 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     family, _ = family_of(
         simulated(400, users=150, row_weight=np.random.default_rng(3).uniform(0.5, 2.0, 400))
     )
+    family = replace(family, summed=None)
     sums = family.sums()
     monkeypatch.setattr("kwis.checks.family._CELLS", 500)
     small = family.sums()
     np.testing.assert_allclose(small.z(), sums.z(), rtol=1e-9)
     np.testing.assert_array_equal(small.spread.draws, sums.spread.draws)
+
+
+def test_sums_of_a_part_are_those_made_before():
+    family, _ = family_of(simulated(400, users=150))
+    part = family.part([4, 0, 7])
+    made, anew = part.sums(), replace(part, summed=None).sums()
+    np.testing.assert_allclose(made.z(), anew.z(), rtol=1e-9)
+    np.testing.assert_allclose(made.intervals(), anew.intervals(), rtol=1e-9)
 
 
 def test_p_values_are_ranks_among_redrawn_logs_and_bonferronis_beyond_them():

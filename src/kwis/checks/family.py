@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
 import numpy as np
@@ -64,6 +64,13 @@ class Sums:
     scale: Floats
     spread: Spread
 
+    def take(self, tests: Ints) -> Sums:
+        """Those of some of the tests."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        spread = {entry.name: getattr(self.spread, entry.name)[tests] for entry in fields(self.spread)}
+        rest = {name: values[tests] for name, values in own.items() if name != "spread"}
+        return Sums(**rest, spread=Spread(**spread))
+
     def z(self) -> Floats:
         """Sums in standard deviations, corrected for skewness."""
         return self.spread.z(
@@ -99,6 +106,8 @@ class Family:
         tests by Bonferroni; for those of the whole family, also in a part of one.
     shared
         Share of the pairs of rows of one group that were decided by one draw.
+    summed
+        The sums, where they were made already.
     """
 
     subjects: tuple[Subject, ...]
@@ -108,6 +117,7 @@ class Family:
     mass: Floats | None = None
     group: Ints | None = None
     shared: float = 0.0
+    summed: Sums | None = None
 
     @classmethod
     def of(
@@ -142,7 +152,8 @@ class Family:
         vague = np.array([subjects[s].kind == "confidence" for s, _ in asked]) & (
             sums.spread.variance < _LEAST_INFORMATION
         )
-        return every.part(np.flatnonzero(sums.enough & ~vague).tolist()).limited(len(asked))
+        some = np.flatnonzero(sums.enough & ~vague).tolist()
+        return replace(every, summed=sums).part(some).limited(len(asked))
 
     @property
     def n(self) -> int:
@@ -174,21 +185,26 @@ class Family:
 
     def limited(self, most: int) -> Family:
         """The first tests as a family of its own."""
-        first = replace(self, pairs=self.pairs[:most])
+        first = self.part(range(min(most, len(self.pairs))))
         return replace(first, size=float((1 / first.rivals).sum()))
 
     def without(self, rows: Mask) -> Family:
         """The same tests on the other rows."""
         return replace(
-            self, regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions)
+            self,
+            summed=None,
+            regions=tuple(replace(region, rows=region.rows & ~rows) for region in self.regions),
         )
 
     def part(self, tests: Sequence[int]) -> Family:
         """Some of the tests."""
-        return replace(self, pairs=tuple(self.pairs[i] for i in tests))
+        summed = None if self.summed is None else self.summed.take(np.array(tests, dtype=np.int64))
+        return replace(self, pairs=tuple(self.pairs[i] for i in tests), summed=summed)
 
     def sums(self) -> Sums:
         """Sums over the rows, what was seen and what is to be expected."""
+        if self.summed is not None:
+            return self.summed
         parts = np.sum(each_block(self._block_sums, self._blocks()), axis=0)
         (
             score,

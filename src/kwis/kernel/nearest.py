@@ -9,7 +9,7 @@ from kwis.runtime.compile import compiled
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
-_ROWS = 256  # whose distances are held at once
+_ROWS = 64  # whose distances are held at once, in the memory next to the processor
 
 
 def nearest_rows(features: Floats, count: int) -> Ints:
