@@ -1,5 +1,5 @@
 """What one pass over weights adds up, batch by batch, for the logging policy and for each target."""
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from kwis.checks.drawn import mixed
 from kwis.data.distributions import TOLERANCE
+from kwis.evaluation.lean import loops
 from kwis.evaluation.sensitivity import Box
-from kwis.runtime.compile import compiled
-from kwis.stats.long import few_values, loops
+from kwis.stats import long
 from kwis.typing import Floats, Ints
 
 EXPONENTS = 2048
 SMALL = 0.01  # larger propensities are no action against all odds, however many there are
 _SAME = 1 + 1e-9  # smallest propensities up to this factor are one floor, as in kwis.checks.bound
-_CERTAIN = 1 - 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,10 +50,25 @@ class LoggingSums:
         """Count some rows in; ``chances`` is (K, m), or has no rows where only the logged action's is known.
         Fills ``logged`` unless it is ``known``. False where something is no probability.
         """
-        fine = _add_logging(code, chances, logged, known, self.taken, self.expected, self.products, self.ends)
+        fine, low = _proper(chances)
+        if chances.size:
+            loops.add_chances(chances, self.expected, self.products)
+        fine &= loops.add_logging(code, chances, logged, known, self.taken, self.ends)
+        self._add_floor(chances if chances.size else logged[None], low)
         small = logged[logged < SMALL]
         self.exponents[:] += np.bincount(small.view(np.int64) >> 52, minlength=EXPONENTS)[:EXPONENTS]
         return bool(fine)
+
+    def _add_floor(self, chances: Floats, low: float) -> None:
+        """Count rows with the smallest positive chance of all so far; ``low`` is the smallest of these."""
+        floor = low if low > 0 else loops.least_positive(chances)
+        if floor * _SAME < self.ends[3]:
+            self.ends[3:] = floor, loops.rows_up_to(chances, floor * _SAME)
+        elif floor <= self.ends[3] * _SAME:
+            self.ends[3:] = (
+                min(self.ends[3], floor),
+                self.ends[4] + loops.rows_up_to(chances, self.ends[3] * _SAME),
+            )
 
     @classmethod
     def total(cls, parts: Sequence[Self]) -> Self:
@@ -94,7 +107,12 @@ class TargetSums:
         """Count some rows in and fill ``weight``; ``wanted`` and ``said`` are the target's ``chances`` and
         ``logged``.
         """
-        return bool(_add_target(code, chances, logged, wanted, said, known, never, weight, self.sums))
+        fine, _ = _proper(wanted)
+        if wanted.size and chances.size and not never.any() and chances.min() > 0:
+            loops.add_ratios(chances, wanted, self.sums)
+        elif wanted.size:
+            loops.add_lost(chances, wanted, never, self.sums)
+        return bool(fine & loops.add_target(code, logged, wanted, said, known, weight, self.sums))
 
     @classmethod
     def total(cls, parts: Sequence[Self]) -> Self:
@@ -123,11 +141,11 @@ class OddsByValue:
 
     def add(self, logged: Floats, weight: Floats, reward: Floats) -> bool:
         """Count some rows in; False where rewards have many values."""
-        few = few_values(reward)
+        few = long.few_values(reward)
         if few is None:
             return False
         out = np.zeros((2, few[0].size))
-        loops().odds_by_value(logged, weight, reward, few[0], out)
+        long.loops().odds_by_value(logged, weight, reward, few[0], out)
         for level, sums in zip(few[0].tolist(), out.T, strict=True):
             self.found[level] = self.found.get(level, 0.0) + sums
         return True
@@ -144,84 +162,17 @@ class OddsByValue:
         return Box(constant, odds, np.array(levels))
 
 
+def _proper(chances: Floats) -> tuple[bool, float]:
+    """Whether the chances of every row are a distribution, and the smallest of all."""
+    if not chances.size:
+        return True, 0.0
+    low, total = float(chances.min()), chances.sum(axis=0)
+    total -= 1.0
+    far = np.abs(total, out=total).max()
+    return bool(low >= 0 and chances.max() <= 1 and far <= TOLERANCE), low  # of no number nothing is true
+
+
 def stirred(key: Any, columns: Floats) -> None:
     """Stir the bits of every column (K, m) into the keys (m,) of the rows."""
     for values in columns:
-        _stir(key, np.ascontiguousarray(values).view(np.uint64))
-
-
-@compiled(nogil=True, error_model="numpy")
-def _stir(key, bits):
-    for i in range(key.shape[0]):
-        key[i] = mixed(key[i] + bits[i] * np.uint64(0x9E3779B97F4A7C15))
-
-
-@compiled(nogil=True, error_model="numpy", inline="always")
-def _proper(chances, i):
-    """Whether the chances of a row are a distribution."""
-    total, fine = 0.0, True
-    for a in range(chances.shape[0]):
-        x = chances[a, i]
-        fine &= (x >= 0.0) & (x <= 1.0)
-        total += x
-    return fine & (abs(total - 1.0) <= TOLERANCE)
-
-
-@compiled(nogil=True, error_model="numpy")
-def _add_logging(code, chances, logged, known, taken, expected, products, ends):
-    k, fine = chances.shape[0], True
-    smallest, largest, certain, least, ties = ends[0], ends[1], ends[2], ends[3], ends[4]
-    for i in range(code.shape[0]):
-        if k and not known:
-            logged[i] = chances[code[i], i]
-        p = logged[i]
-        fine &= (p > 0.0) & (p <= 1.0)
-        taken[code[i]] += 1.0
-        smallest, largest = min(smallest, p), max(largest, p)
-        certain += p >= _CERTAIN
-        floor = p
-        if k:
-            fine &= _proper(chances, i)
-            floor = np.inf
-            for a in range(k):
-                x = chances[a, i]
-                if x > 0.0:
-                    floor = min(floor, x)
-                expected[a] += x
-                for b in range(a + 1):
-                    products[a, b] += x * chances[b, i]
-        if floor * _SAME < least:
-            least, ties = floor, 1.0
-        elif floor <= least * _SAME:
-            least, ties = min(least, floor), ties + 1.0
-    ends[0], ends[1], ends[2], ends[3], ends[4] = smallest, largest, certain, least, ties
-    return fine
-
-
-@compiled(nogil=True, error_model="numpy")
-def _add_target(code, chances, logged, wanted, said, known, never, weight, sums):
-    k, whole, fine = wanted.shape[0], chances.shape[0], True
-    total, squares, foreseen, lost, rows, ceiling = sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]
-    for i in range(code.shape[0]):
-        if k and not known:
-            said[i] = wanted[code[i], i]
-        w = said[i] / logged[i]
-        weight[i] = w
-        fine &= (said[i] >= 0.0) & (said[i] <= 1.0) & (w < np.inf)
-        total += w
-        squares += w * w
-        if k:
-            fine &= _proper(wanted, i)
-            beyond = 0.0
-            for a in range(k):
-                x = wanted[a, i]
-                if never[a] or (whole and chances[a, i] == 0.0):
-                    beyond += x
-                if whole and chances[a, i] > 0.0:
-                    foreseen += x * x / chances[a, i]
-                    ceiling = max(ceiling, x / chances[a, i])
-            lost += beyond
-            rows += beyond > 0.0
-    sums[0] += code.shape[0]
-    sums[1], sums[2], sums[3], sums[4], sums[5], sums[6] = total, squares, foreseen, lost, rows, ceiling
-    return fine
+        loops.stir(key, np.ascontiguousarray(values).view(np.uint64))

@@ -1,0 +1,123 @@
+"""Compiled loops over the rows of a batch; :mod:`kwis.evaluation.lean.pass_sums` says what they add up."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwis.checks.drawn import mixed
+from kwis.runtime.compile import compiled
+
+_CERTAIN = 1 - 1e-9
+_REGROUPED = {"reassoc", "contract", "nsz"}  # sums in another order, the same one always
+
+
+@compiled(nogil=True, error_model="numpy")
+def stir(key, bits):
+    for i in range(key.shape[0]):
+        key[i] = mixed(key[i] + bits[i] * np.uint64(0x9E3779B97F4A7C15))
+
+
+@compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
+def add_chances(chances, expected, products):
+    """Sums of the chances of each action, and of products of two; ``products`` is filled below and on its
+    diagonal.
+    """
+    for a in range(chances.shape[0]):
+        x, total = chances[a], 0.0
+        for i in range(x.shape[0]):
+            total += x[i]
+        expected[a] += total
+        for b in range(a + 1):
+            y, product = chances[b], 0.0
+            for i in range(x.shape[0]):
+                product += x[i] * y[i]
+            products[a, b] += product
+
+
+@compiled(nogil=True, error_model="numpy")
+def least_positive(chances):
+    least = np.inf
+    for a in range(chances.shape[0]):
+        for i in range(chances.shape[1]):
+            if chances[a, i] > 0.0:
+                least = min(least, chances[a, i])
+    return least
+
+
+@compiled(nogil=True, error_model="numpy")
+def rows_up_to(chances, most):
+    """How many rows have a positive chance of at most so much."""
+    rows = 0
+    for i in range(chances.shape[1]):
+        some = False
+        for a in range(chances.shape[0]):
+            some |= (chances[a, i] > 0.0) & (chances[a, i] <= most)
+        rows += some
+    return rows
+
+
+@compiled(nogil=True, error_model="numpy")
+def add_logging(code, chances, logged, known, taken, ends):
+    gather, fine = chances.shape[0] > 0 and not known, True
+    smallest, largest, certain = ends[0], ends[1], ends[2]
+    for i in range(code.shape[0]):
+        if gather:
+            logged[i] = chances[code[i], i]
+        p = logged[i]
+        fine &= (p > 0.0) & (p <= 1.0)
+        taken[code[i]] += 1.0
+        smallest, largest = min(smallest, p), max(largest, p)
+        certain += p >= _CERTAIN
+    ends[0], ends[1], ends[2] = smallest, largest, certain
+    return fine
+
+
+@compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
+def add_ratios(chances, wanted, sums):
+    """Sum over rows and actions of the squared wanted chance over the other, and the largest ratio, where no
+    chance is 0.
+    """
+    total, most = 0.0, 0.0
+    for a in range(chances.shape[0]):
+        x, p = wanted[a], chances[a]
+        for i in range(x.shape[0]):
+            ratio = x[i] / p[i]
+            total += x[i] * ratio
+            most = max(most, ratio)
+    sums[3] += total
+    sums[6] = max(sums[6], most)
+
+
+@compiled(nogil=True, error_model="numpy")
+def add_lost(chances, wanted, never, sums):
+    """The same where some are, or none is known; and what is wanted of actions that have no chance."""
+    whole = chances.shape[0]
+    for i in range(wanted.shape[1]):
+        beyond = 0.0
+        for a in range(wanted.shape[0]):
+            x = wanted[a, i]
+            if never[a] or (whole and chances[a, i] == 0.0):
+                beyond += x
+            if whole and chances[a, i] > 0.0:
+                sums[3] += x * x / chances[a, i]
+                sums[6] = max(sums[6], x / chances[a, i])
+        sums[4] += beyond
+        sums[5] += beyond > 0.0
+
+
+@compiled(nogil=True, error_model="numpy")
+def add_target(code, logged, wanted, said, known, weight, sums):
+    gather, fine = wanted.shape[0] > 0 and not known, True
+    total, squares = sums[1], sums[2]
+    for i in range(code.shape[0]):
+        if gather:
+            said[i] = wanted[code[i], i]
+        w = said[i] / logged[i]
+        weight[i] = w
+        fine &= (said[i] >= 0.0) & (said[i] <= 1.0) & (w < np.inf)
+        total += w
+        squares += w * w
+    sums[0] += code.shape[0]
+    sums[1], sums[2] = total, squares
+    return fine
