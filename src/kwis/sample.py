@@ -16,6 +16,7 @@ from kwis.typing import ArrayLike, Floats, Ints
 
 # Sums of balanced weights stay below 2 to this power, with room left for a few multiplications.
 _LARGEST_EXPONENT = 1000
+_BY_PLACE = -1  # stands for the numbers of all rows where these are their places: arrays of them take room
 _ORDINARY_EXPONENT = 30  # sums of billions of such weights are in range as they are, in single precision too
 
 
@@ -91,8 +92,10 @@ class WeightedSample:
         )
 
     @classmethod
-    def without_context(cls, weight: Floats, reward: Floats, rows: Ints) -> WeightedSample:
-        """Clean weights and rewards for estimators that look at nothing else: all contexts are alike."""
+    def without_context(cls, weight: Floats, reward: Floats) -> WeightedSample:
+        """Clean weights and rewards for estimators that look at nothing else: all contexts are alike, and
+        rows have no numbers but their places.
+        """
         new, n = object.__new__(WeightedSample), weight.shape[0]
         new._store(
             context=np.broadcast_to(0.0, (n, 1)),
@@ -101,7 +104,7 @@ class WeightedSample:
             categorical=(),
             group=None,
             mass=None,
-            rows=check.read_only(rows),
+            rows=np.broadcast_to(np.int64(_BY_PLACE), n),
         )
         return new
 
@@ -113,6 +116,11 @@ class WeightedSample:
     def n(self) -> int:
         """Number of rows."""
         return int(self.weight.shape[0])
+
+    def number(self, place: int) -> int:
+        """The number that the row at a place has in its source."""
+        found = int(self.rows[place])
+        return place if found == _BY_PLACE else found
 
     def with_weight(self, weight: Floats) -> Self:
         """The same rows with other weights, which are clean."""

@@ -16,6 +16,7 @@ from pyarrow import parquet
 import kwis
 from kwis.data.read import lean as reading
 from kwis.evaluation.lean import door, question
+from kwis.evaluation.lean.pass_sums import OddsByValue
 from kwis.stats import long
 from tests.contracts.same import worst_gap
 
@@ -324,3 +325,18 @@ def test_what_is_refused_is_refused_with_its_row(
         kwis.evaluate(kwis.scan_log(where, **ROLES), "p_new", estimators=["wis"])
     assert str(caught.value).startswith(said.partition(" at row")[0])
     assert taken == [False]
+
+
+def test_sums_by_value_of_the_reward() -> None:
+    rng = np.random.default_rng(0)
+    reward, logged, weight = rng.choice([3.0, -1.0, 0.0], N), rng.uniform(size=N), rng.uniform(size=N)
+    found = OddsByValue()
+    assert found.add(logged[:4_000], weight[:4_000], reward[:4_000])
+    assert found.add(logged[4_000:], weight[4_000:], reward[4_000:])
+    box = OddsByValue.box([found])
+    np.testing.assert_array_equal(box.reward, [3.0, 0.0, -1.0])
+    for place, level in enumerate(box.reward):
+        rows = reward == level
+        assert box.constant[place] == pytest.approx(logged[rows].sum(), rel=1e-12)
+        assert box.odds[place] == pytest.approx((weight - logged)[rows].sum(), rel=1e-12)
+    assert not OddsByValue().add(logged, weight, rng.uniform(size=N))

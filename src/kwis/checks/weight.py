@@ -127,7 +127,7 @@ def _rows_of(sample: WeightedSample, total: float, most: int) -> tuple[Influenti
     value = long.products(weight, reward)[0] / total
     return tuple(
         InfluentialRow(
-            row=int(sample.rows[i]),
+            row=sample.number(int(i)),
             weight=float(weight[i]),
             reward=float(reward[i]),
             share=float(weight[i] / total),

@@ -21,7 +21,7 @@ LONG = 1 << 17
 LEAST, MOST = 1e-50, 1e50
 _BLOCK = 1 << 18
 _BINS = 1 << 17  # by exponent and the first bits after it: 64 to each power of two
-_FEW = 16
+FEW = 16
 
 
 @cache
@@ -206,7 +206,7 @@ def loads(weight: Floats, reward: Floats, usual: float) -> tuple[float, float]:
 
 def few_values(values: Floats) -> tuple[Floats, Ints] | None:
     """Different values in order and how often each occurs; None where there are more than sixteen."""
-    found, counts = np.empty(_FEW), np.zeros(_FEW, dtype=np.int64)
+    found, counts = np.empty(FEW), np.zeros(FEW, dtype=np.int64)
     number = loops().few_values(values, found, counts)
     if number < 0:
         return None

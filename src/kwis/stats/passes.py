@@ -146,13 +146,3 @@ def few_values(values, found, counts):
             number += 1
         counts[place] += 1
     return number
-
-
-@compiled(nogil=True, error_model="numpy")
-def odds_by_value(logged, weight, values, levels, out):
-    for i in range(values.shape[0]):
-        x, place = logged[i], 0
-        while levels[place] != values[i]:
-            place += 1
-        out[0, place] += x
-        out[1, place] += weight[i] - x

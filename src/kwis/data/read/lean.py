@@ -7,7 +7,7 @@ ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,15 @@ class UnusualError(KwisError):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Row groups of one file that lie one after the other, and which rows of the log they are."""
+    """Row groups of one file that lie one after the other, and which rows of the log they are; ``footer`` is
+    what the file says of itself.
+    """
 
     path: str
     groups: tuple[int, ...]
     start: int
     rows: int
+    footer: Any = field(compare=False)
 
     @property
     def stop(self) -> int:
@@ -54,7 +57,8 @@ class Stretch:
         from pyarrow import parquet
 
         done = self.start
-        with readable(self.path), parquet.ParquetFile(self.path, read_dictionary=list(coded)) as file:
+        opened = parquet.ParquetFile(self.path, metadata=self.footer, read_dictionary=list(coded))
+        with readable(self.path), opened as file:
             for batch in file.iter_batches(
                 BATCH_ROWS, row_groups=list(self.groups), columns=list(columns), use_threads=False
             ):
@@ -64,16 +68,20 @@ class Stretch:
 
 def stretches_of(source: ParquetFiles) -> list[Stretch]:
     """The rows of the files in order, in stretches of at least ``STRETCH_ROWS`` where files are that long."""
+    from pyarrow import parquet
+
     found: list[Stretch] = []
     start = 0
     for footer in source.footers:
+        with readable(footer.path):
+            own = parquet.read_metadata(footer.path)
         groups: list[int] = []
         rows = 0
         for number, size in enumerate(footer.groups):
             groups, rows = [*groups, number], rows + size
             if rows >= STRETCH_ROWS or number == len(footer.groups) - 1:
                 if rows:
-                    found.append(Stretch(footer.path, tuple(groups), start, rows))
+                    found.append(Stretch(footer.path, tuple(groups), start, rows, own))
                 start, groups, rows = start + rows, [], 0
     return found
 

@@ -121,3 +121,23 @@ def add_target(code, logged, wanted, said, known, weight, sums):
     sums[0] += code.shape[0]
     sums[1], sums[2] = total, squares
     return fine
+
+
+@compiled(nogil=True, error_model="numpy")
+def add_odds(logged, weight, values, levels, sums):
+    """How many levels ``values`` has, which are filled in, or -1 for more; ``sums`` by level are of
+    ``logged`` and of ``weight - logged``.
+    """
+    number = 0
+    for i in range(values.shape[0]):
+        place = 0
+        while place < number and levels[place] != values[i]:
+            place += 1
+        if place == number:
+            if number == levels.shape[0]:
+                return -1
+            levels[number] = values[i]
+            number += 1
+        sums[place, 0] += logged[i]
+        sums[place, 1] += weight[i] - logged[i]
+    return number

@@ -141,14 +141,11 @@ class OddsByValue:
 
     def add(self, logged: Floats, weight: Floats, reward: Floats) -> bool:
         """Count some rows in; False where rewards have many values."""
-        few = long.few_values(reward)
-        if few is None:
-            return False
-        out = np.zeros((2, few[0].size))
-        long.loops().odds_by_value(logged, weight, reward, few[0], out)
-        for level, sums in zip(few[0].tolist(), out.T, strict=True):
-            self.found[level] = self.found.get(level, 0.0) + sums
-        return True
+        levels, sums = np.zeros(long.FEW), np.zeros((long.FEW, 2))
+        number = loops.add_odds(logged, weight, reward, levels, sums)
+        for level, own in zip(levels[: max(number, 0)].tolist(), sums, strict=False):
+            self.found[level] = self.found.get(level, 0.0) + own
+        return bool(number >= 0)
 
     @classmethod
     def box(cls, parts: Sequence[Self]) -> Box:

@@ -94,7 +94,7 @@ class Scanning:
         """Read all rows; returns what came of each stretch, and the rows drawn with ``every`` column."""
         policies = (self.logging, *self.targets)
         columns = dict.fromkeys([*self.rewards, *(name for one in policies for name in one.names)])
-        never = np.bincount(self.codes, minlength=self.actions) == 0
+        never = np.array([not (self.codes == code).any() for code in range(self.actions)])
         return visit(stretches, list(columns), every, drawn, runner, lambda _: self._part(never))
 
     def _part(self, never: Any) -> tuple[Visit, Part]:
@@ -156,6 +156,5 @@ class Scanning:
                 )
                 for place, name in enumerate(names)
             },
-            numbers=np.arange(self.codes.size, dtype=np.int32),
             note=note,
         )

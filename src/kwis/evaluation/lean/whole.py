@@ -43,8 +43,6 @@ class Whole:
         Whether the logging policy's whole distribution is known.
     targets
         By name.
-    numbers
-        ``(n,)`` numbers of the rows.
     note
         What was looked at in some rows only.
     """
@@ -55,7 +53,6 @@ class Whole:
     known: bool
     logging: LoggingSums
     targets: Mapping[str, WholeTarget]
-    numbers: Ints
     note: str
 
     @property
@@ -65,7 +62,7 @@ class Whole:
     def samples(self, target: str | None = None) -> tuple[WeightedSample, ...]:
         """All rows weighted for a target, or for the logging policy itself, once per reward."""
         weight = np.broadcast_to(1.0, self.n) if target is None else self.targets[target].weight
-        return tuple(WeightedSample.without_context(weight, column, self.numbers) for column in self.reward.T)
+        return tuple(WeightedSample.without_context(weight, column) for column in self.reward.T)
 
     def known_of(self, target: TargetPolicy) -> KnownOfWeights:
         """What sums over all rows say of the weights of a target."""
