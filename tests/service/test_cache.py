@@ -114,3 +114,10 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(module: Path, tmp_path: Pa
     places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert run(module, **places) == ["42 1.0 0", "0"]
     assert run(module, **places) == ["42 1.0 0", "0"]
+
+
+def test_functions_are_counted_as_compiled_unless_they_were_kept(module: Path, tmp_path: Path) -> None:
+    module.write_text(WORK + "from kwis.runtime.process import compilation\nprint(compilation.functions)\n")
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(module, **places) == ["42 1.0 0", "0", "2"]
+    assert run(module, **places) == ["42 1.0 1", "0", "0"]

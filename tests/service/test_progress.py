@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 
 from kwis import cli
-from kwis.cli import main
+from kwis.cli import main, terminal
 from kwis.cli import progress as module
 from kwis.cli.progress import Pace, in_words, progress
 
@@ -82,3 +83,34 @@ def test_the_time_left_is_told_if_it_is_more_than_a_minute(monkeypatch: pytest.M
 )
 def test_lengths_of_time_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+def test_a_first_run_says_once_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = module.Pace("estimating", started=time.monotonic())
+    assert pace.line() == "estimating, 0 s so far"
+    monkeypatch.setattr(module.compilation, "functions", module.compilation.functions + 1)
+    assert pace.line() == "compiling, first run only: estimating, 0 s so far"
+    monkeypatch.setattr(module.compilation, "functions", module.compilation.functions + 1)
+    assert pace.line() == "estimating, 0 s so far"
+
+
+def test_where_there_is_no_terminal_a_first_run_says_so_without_waiting_for_the_next_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, seconds in (("FIRST_SECONDS", 0.0), ("NEXT_SECONDS", 3600.0), ("_GLANCE", 0.01)):
+        monkeypatch.setattr(module, name, seconds)
+    said = threading.Event()
+    say = terminal.say
+
+    def heard(line: str) -> None:
+        say(line)
+        said.set()
+
+    monkeypatch.setattr(terminal, "say", heard)
+    with progress("estimating"):
+        assert said.wait(60)
+        said.clear()
+        monkeypatch.setattr(module.compilation, "functions", module.compilation.functions + 1)
+        assert said.wait(60)
+    lines = [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["estimating", "compiling"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from kwis import cli
 from kwis._text import visible
+from kwis.runtime.process import compilation
 
 FIRST_SECONDS = 2.0
 """Where there is no terminal, the first line is said so long after the command began to load."""
@@ -23,24 +24,34 @@ NEXT_SECONDS = 30.0
 WORTH_TELLING = 60.0
 """The time left is told if it is longer."""
 
+_COMPILING = "compiling, first run only: "
+_GLANCE = 0.5  # seconds until it is noticed that functions are compiled
+
 Told = Callable[[int, int, str], None]
 
 
 @dataclass(slots=True)
 class Pace:
-    """What is being done since when, and how long the rest will take."""
+    """What is being done since when, and how long the rest will take.
+
+    Functions compiled are counted from the beginning, and from that of the present step.
+    """
 
     what: str
     started: float = field(default_factory=time.monotonic)
     done: int = 0
     total: int = 0
     first: float | None = None
+    compiled: int = field(default_factory=lambda: compilation.functions)
+    compiled_before: int = field(default_factory=lambda: compilation.functions)
+    said: bool = False
 
     def told(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
         if self.first is None or total != self.total or done < self.done:  # a new count of steps
             self.first = now
         self.done, self.total, self.what = done, total, what
+        self.compiled_before = compilation.functions
 
     def left(self, now: float) -> float | None:
         """Seconds that the steps to come will take, if they take as long as those done."""
@@ -51,7 +62,17 @@ class Pace:
     def line(self) -> str:
         """What is being done, for how long, and how long the rest will take."""
         now = time.monotonic()
-        return f"{self.what}, {in_words(now - self.started)} so far{self.remainder()}"
+        return f"{self.once()}{self.what}, {in_words(now - self.started)} so far{self.remainder()}"
+
+    def once(self) -> str:
+        """Why a first run is slow, in one line only."""
+        why = _COMPILING if self.has_to_say_why() else ""
+        self.said = self.said or bool(why)
+        return why
+
+    def has_to_say_why(self) -> bool:
+        """Whether functions are compiled and no line has said so."""
+        return not self.said and compilation.functions > self.compiled
 
     def remainder(self) -> str:
         left = self.left(time.monotonic())
@@ -75,16 +96,18 @@ def progress(what: str) -> Iterator[Told]:
 
 @contextmanager
 def _lines(pace: Pace) -> Iterator[None]:
-    """A line after two seconds, and further ones now and then."""
+    """A line after two seconds, one when functions begin to be compiled, and further ones now and then."""
     from kwis.cli.terminal import say
 
     over = threading.Event()
 
     def tell() -> None:
-        wait = max(0.0, pace.started + FIRST_SECONDS - time.monotonic())
-        while not over.wait(wait):
-            say(f"{pace.line()} ...")
-            wait = NEXT_SECONDS
+        first = due = pace.started + FIRST_SECONDS
+        while not over.wait(min(max(0.0, due - time.monotonic()), _GLANCE)):
+            now = time.monotonic()
+            if now >= due or (now >= first and pace.has_to_say_why()):
+                say(f"{pace.line()} ...")
+                due = now + NEXT_SECONDS
 
     teller = threading.Thread(target=tell, daemon=True, name="kwis-progress")
     teller.start()
@@ -107,7 +130,8 @@ def _bar(pace: Pace) -> Iterator[None]:
 
         def render(self, task: Task) -> Text:
             bar.update(task.id, completed=pace.done, total=pace.total or None)
-            return Text(visible(pace.what) + pace.remainder())
+            compiling = _COMPILING if compilation.functions > pace.compiled_before else ""
+            return Text(compiling + visible(pace.what) + pace.remainder())
 
     bar = Progress(
         What(),

@@ -40,14 +40,23 @@ def numeric_distances(x, y, tile, base, q, p):
         p[j] = base[j]
     for group in range(tile.shape[0]):
         t, first = tile[group], GROUP * group
-        x0, x1, x2, x3 = x[first], x[first + 1], x[first + 2], x[first + 3]
-        y0, y1, y2, y3 = y[first], y[first + 1], y[first + 2], y[first + 3]
+        t0, t1 = t[0], t[1]
+        t2, t3 = t[2], t[3]
+        x0, x1 = x[first], x[first + 1]
+        x2, x3 = x[first + 2], x[first + 3]
+        y0, y1 = y[first], y[first + 1]
+        y2, y3 = y[first + 2], y[first + 3]
         for j in range(TILE):
-            t0, t1, t2, t3 = t[0, j], t[1, j], t[2, j], t[3, j]
-            a, b, c, d = x0 - t0, x1 - t1, x2 - t2, x3 - t3
+            a = x0 - t0[j]
+            b = x1 - t1[j]
+            c = x2 - t2[j]
+            d = x3 - t3[j]
             q[j] += (a * a + b * b) + (c * c + d * d)
-            e, f, g, h = y0 - t0, y1 - t1, y2 - t2, y3 - t3
-            p[j] += (e * e + f * f) + (g * g + h * h)
+            a = y0 - t0[j]
+            b = y1 - t1[j]
+            c = y2 - t2[j]
+            d = y3 - t3[j]
+            p[j] += (a * a + b * b) + (c * c + d * d)
 
 
 @njit(**INNER)

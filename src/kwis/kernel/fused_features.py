@@ -3,7 +3,7 @@ score.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 738770c38d9e: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ second pass computes them again.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
-# Calls fused_features.py 55c053fbf12a: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 1fb637bdca0f: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 738770c38d9e: the cache of compiled code is keyed by this file alone.
+# Calls fused_features.py 871d58200680: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py bfbf3de45fab: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 

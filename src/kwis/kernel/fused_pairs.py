@@ -9,9 +9,11 @@ array of its own.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 738770c38d9e: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -31,7 +33,8 @@ def two_distances(i, j, x, codes, tile, tile_codes, penalty, base, q, p):
         add_mismatches(codes[i], tile_codes, penalty, q)
         add_mismatches(codes[j], tile_codes, penalty, p)
     if i == j:
-        p[:] = 1e35  # what padding is made of in single precision: no kernel is left there
+        for place in range(TILE):
+            p[place] = 1e35  # what padding is made of in single precision: no kernel is left there
 
 
 @njit(**INNER)
@@ -65,8 +68,10 @@ def both_sides(k, other_k, mass, load, own, other, row, other_row, columns):
     Apart from the exponential: together they would need more registers than there are.
     """
     zero = k[0] - k[0]
-    a, b, c, d = zero, zero, zero, zero
-    own_mass, own_load, other_mass, other_load = own[0], own[1], other[0], other[1]
+    a, b = zero, zero
+    c, d = zero, zero
+    own_mass, own_load = own[0], own[1]
+    other_mass, other_load = other[0], other[1]
     for j in range(TILE):
         s, t = k[j], other_k[j]
         a += s * mass[j]
@@ -89,32 +94,49 @@ def add_tile(part, total):
             total[kind, j] += part[kind, j]
 
 
-@compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def shared_sums(
-    strip, starts, later, x, codes, tiles, tile_codes, penalty, base, mass, load, own, rows, columns
-):
+def shared_sums(*arrays: Any) -> None:
     """Add ``K @ [mass, load]`` and ``(q K) @ [mass, load]`` to ``rows`` (n, 4) and ``columns`` (tiles from
-    the strip on, 4, TILE).
+    the strip on, 4, TILE): the last two of ``arrays``, which are those of :func:`_add`.
 
     Tile ``t`` has the rows from ``starts[t]`` on and meets the tiles from ``later[t]`` on. ``own`` (n, 2)
     holds mass and load by row.
     """
-    q, p, k, other_k = (
-        np.empty(TILE, x.dtype),
-        np.empty(TILE, x.dtype),
-        np.empty(TILE, x.dtype),
-        np.empty(TILE, x.dtype),
-    )
-    both, unused = np.empty((4, TILE), x.dtype), np.zeros(4)
+    dtype = arrays[3].dtype
+    _add(*arrays, np.empty((4, TILE), dtype), np.empty((4, TILE), dtype), np.zeros(4))
+
+
+# Its memory is handed in: an array made in compiled code adds to the time it takes to compile.
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
+def _add(
+    strip,
+    starts,
+    later,
+    x,
+    codes,
+    tiles,
+    tile_codes,
+    penalty,
+    base,
+    mass,
+    load,
+    own,
+    rows,
+    columns,
+    kernels,
+    both,
+    unused,
+):
+    q, p, k, other_k = kernels[0], kernels[1], kernels[2], kernels[3]
+    first, moments = both[:2], both[2:]
     for tile in range(strip[0], strip[1]):
         for met in range(later[tile], tiles.shape[0]):
             both[:] = 0
             for i in range(starts[tile], starts[tile + 1], 2):
-                j = min(i + 1, starts[tile + 1] - 1)
+                j = i + (i + 1 < starts[tile + 1])
                 row, other_row = rows[i], rows[j] if j > i else unused
                 two_distances(i, j, x, codes, tiles[met], tile_codes[met], penalty, base[met], q, p)
                 _kernel_and_moment(q, k)
                 _kernel_and_moment(p, other_k)
-                both_sides(k, other_k, mass[met], load[met], own[i], own[j], row, other_row, both)
-                both_sides(q, p, mass[met], load[met], own[i], own[j], row[2:], other_row[2:], both[2:])
+                both_sides(k, other_k, mass[met], load[met], own[i], own[j], row, other_row, first)
+                both_sides(q, p, mass[met], load[met], own[i], own[j], row[2:], other_row[2:], moments)
             add_tile(both, columns[met - strip[0]])

@@ -7,10 +7,12 @@ cache while all rows pass by it, two at a time.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
 # Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
-# Calls fused_pairs.py 1fb637bdca0f: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 738770c38d9e: the cache of compiled code is keyed by this file alone.
+# Calls fused_pairs.py bfbf3de45fab: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -28,37 +30,35 @@ def _total(k, vector):
     return total
 
 
-@njit(**INNER)
-def _pass_by(
-    bounds, both, x, codes, tile, tile_codes, penalty, base, columns, rows, row_sums, column_sums, k
-):
-    """Rows of ``bounds`` against one tile; the tile's own sums are added to only if ``both``."""
-    for i in range(bounds[0], bounds[1], 2):
-        j = min(i + 1, bounds[1] - 1)
-        two_kernels(i, j, x, codes, tile, tile_codes, penalty, base, k[0], k[1])
-        for v in range(columns.shape[0]):
-            row_sums[i, v] += _total(k[0], columns[v])
-            row_sums[j, v] += _total(k[1], columns[v])
-        if both:
-            for v in range(rows.shape[1]):
-                first, second, sums = rows[i, v], rows[j, v], column_sums[v]
-                for place in range(TILE):
-                    sums[place] += k[0, place] * first + k[1, place] * second
-
-
-@compiled(nogil=True, error_model="numpy", fastmath=FAST)
-def add_products(same, x, codes, tiles, tile_codes, penalty, base, columns, rows, row_sums, column_sums):
-    """Add ``K @ columns`` to ``row_sums`` (n, p) and ``K' @ rows`` to ``column_sums`` (tiles, q, TILE).
+def add_products(*arrays: Any) -> None:
+    """Add ``K @ columns`` to ``row_sums`` (n, p) and ``K' @ rows`` to ``column_sums`` (tiles, q, TILE): the
+    last two of ``arrays``, which are those of :func:`_add`.
 
     With ``same`` the tiles hold the rows themselves, in their order: pairs of two tiles are computed once and
     serve both.
     """
+    _add(*arrays, np.empty((2, TILE), arrays[1].dtype))
+
+
+# Its memory is handed in: an array made in compiled code adds to the time it takes to compile.
+@compiled(nogil=True, error_model="numpy", fastmath=FAST)
+def _add(same, x, codes, tiles, tile_codes, penalty, base, columns, rows, row_sums, column_sums, k):
     n = x.shape[0]
-    k = np.empty((2, TILE), x.dtype)
+    first, second = k[0], k[1]
     for t in range(tiles.shape[0]):
-        before = min(t * TILE, n) if same else n
-        tile, tile_code, far, vectors, sums = tiles[t], tile_codes[t], base[t], columns[t], column_sums[t]
-        _pass_by((0, before), True, x, codes, tile, tile_code, penalty, far, vectors, rows, row_sums, sums, k)
-        if same:
-            own = (before, min(before + TILE, n))
-            _pass_by(own, False, x, codes, tile, tile_code, penalty, far, vectors, rows, row_sums, sums, k)
+        tile, tile_code, far = tiles[t], tile_codes[t], base[t]
+        # With ``same``, rows before the tile, then those that it holds, whose pairs are met from both sides.
+        begin = t * TILE if same and t * TILE < n else n
+        end = begin + TILE if same and begin + TILE < n else n
+        for i in range(0, end, 2):
+            stop = begin if i < begin else end
+            j = i + (i + 1 < stop)
+            two_kernels(i, j, x, codes, tile, tile_code, penalty, far, first, second)
+            for v in range(columns.shape[1]):
+                row_sums[i, v] += _total(first, columns[t, v])
+                row_sums[j, v] += _total(second, columns[t, v])
+            if i < begin:
+                for v in range(rows.shape[1]):
+                    one, other, sums = rows[i, v], rows[j, v], column_sums[t, v]
+                    for place in range(TILE):
+                        sums[place] += first[place] * one + second[place] * other

@@ -19,6 +19,16 @@ from kwis.errors import KwisWarning
 one_at_a_time = threading.RLock()
 """Held by the thread that is inside scikit-learn, or inside numba's compiler."""
 
+
+class Compilation:
+    """What this process compiles, rather than reading it from the cache: on a first run it takes seconds."""
+
+    functions = 0
+    """Begun so far."""
+
+
+compilation = Compilation()
+
 if hasattr(os, "register_at_fork"):  # a child has no thread that would ever release it
     os.register_at_fork(
         before=one_at_a_time.acquire,
