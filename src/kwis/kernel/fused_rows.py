@@ -1,7 +1,7 @@
 """Kernel sums at some rows over others in compiled tiles: :mod:`kwis.kernel.fused_sums` for one side only."""
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 # Calls exp2.py 50f15fa0e1e2: the cache of compiled code is keyed by this file alone.
-# Calls fused.py fecfd48e00cf: the cache of compiled code is keyed by this file alone.
+# Calls fused.py 738770c38d9e: the cache of compiled code is keyed by this file alone.
 
 from __future__ import annotations
 
