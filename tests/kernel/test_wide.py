@@ -6,7 +6,7 @@ import pytest
 from kwis.kernel import cross_validation, exact_cross_validation
 from kwis.kernel.blocked import BlockedCV
 from kwis.kernel.geometry import Geometry
-from kwis.kernel.held_out import Folds
+from kwis.kernel.held_out import Folds, rough_grid
 from kwis.kernel.profiles import RBF
 from kwis.kernel.tiles import FusedCV
 from kwis.kernel.wide import WideCV
@@ -48,3 +48,23 @@ def test_locating_a_minimum_gives_up_products_before_they_cancel():
     plan = cross_validation(Geometry.of(context, ()), Folds.of(folds), RBF)
     assert isinstance(plan.locate._suited(h), FusedCV)
     assert plan.locate.score(weight, h).value == plan.finish.score(weight, h).value
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e5])
+def test_scans_of_many_columns_make_distances_of_products_where_these_are_precise(coded, far):
+    context, weight, folds = sample(SIZES, D)
+    context[3, 0] += far
+    if coded:
+        context[:, -1] = np.arange(len(context)) % 3
+    geometry = Geometry.of(context, (D - 1,) if coded else ())
+    split = Folds.of(folds)
+    rough, exact = FusedCV.of(geometry, split).rough(), FusedCV.of(geometry, split)
+    rows, *columns = rough.tiles.scaled(16.0)
+    assert (rough._products(rows, [columns[-1]], 16.0) is None) == (far > 0)
+    weights, grid = np.stack([weight, weight[::-1]], axis=1), rough_grid(16.0, 6)
+    everywhere = np.ones((grid.size, 2), dtype=bool)
+    found, expected = (plan.scan_many(weights, grid, everywhere) for plan in (rough, exact))
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+    own = [[exact.score(column, h).value for column in weights.T] for h in grid.tolist()]
+    np.testing.assert_allclose(expected, own, rtol=1e-9)

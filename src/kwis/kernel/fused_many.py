@@ -24,12 +24,14 @@ ABREAST = 4
 """Vectors that are summed together: the sums of one alone would wait for themselves."""
 
 
-def ladder_many(*arrays: Any) -> None:
+def ladder_many(*arrays: Any, products: Any = None, squares: Any = None) -> None:
     """Add the score of every vector at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores`` (steps,
     rungs, vectors), where it is ``wanted`` (``STEP`` bandwidths each, vectors). The first ``STEP`` bandwidths
     lie twice as far apart where they are ``wide``.
 
-    ``arrays`` are those of :func:`_climb`, the last but what it needs for itself.
+    ``arrays`` are those of :func:`_climb`, the last but what it needs for itself. Distances may be made of
+    ``products`` (rows, tiles, TILE), which are ``-2 x t``; the ``squares`` (rows,) of ``x`` are then added to
+    them, and those of ``t`` are in the base.
     """
     x, base, stretches, wanted, scores = arrays[1], arrays[6], arrays[12], arrays[14], arrays[15]
     count, vectors, parts = len(stretches), wanted.shape[1], RUNGS // STEP
@@ -37,6 +39,8 @@ def ladder_many(*arrays: Any) -> None:
     places = (wanted.any(axis=1).reshape(count, parts) * np.arange(1, parts + 1)).max(axis=1)
     _climb(
         *arrays[:-2],
+        np.empty((0, 0, 0), x.dtype) if products is None else products,
+        np.empty(0, x.dtype) if squares is None else squares,
         *_abreast(wanted),
         places,
         np.empty((TOGETHER, *base.shape), x.dtype),
@@ -80,6 +84,8 @@ def _climb(
     skips,
     stretches,
     wide,
+    products,
+    squares,
     which,
     slots,
     ends,
@@ -111,7 +117,12 @@ def _climb(
         for tile in range(tiles.shape[0]):
             if begin <= tile < end:
                 continue
-            for r in range(0, together, 2):
+            for r in range(min(together, products.shape[0])):
+                near, far = q[r, tile], base[tile]
+                also = products[first - rows[0] + r, tile]
+                for j in range(TILE):
+                    near[j] = -smaller(zero, -(far[j] + (squares[first - rows[0] + r] + also[j])))
+            for r in range(0, 0 if products.shape[0] else together, 2):
                 # The partner of an odd last row is itself, written to a buffer that nobody reads.
                 near, also = q[r, tile], q[r + 1, tile]
                 here, there = x[first + r], x[first + r + (r + 1 < together)]
