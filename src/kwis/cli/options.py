@@ -279,8 +279,9 @@ Interval = Annotated[
         metavar="NAME",
         rich_help_panel=WORK,
         show_default=False,
-        help="student, bootstrap, influence, block-bootstrap, block-bootstrap:ROWS (runs of rows in the "
-        "order of time), logarithmic-smoothing, betting-sequence, betting-sequence:LARGEST (weight), "
+        help="student, bootstrap, influence, empirical-likelihood, block-bootstrap, block-bootstrap:ROWS "
+        "(runs of rows in the order of time), logarithmic-smoothing, betting-sequence, "
+        "betting-sequence:LARGEST (weight), "
         "clopper-pearson:BOUND or empirical-bernstein:BOUND (of weight times reward). Default: student.",
     ),
 ]

@@ -6,6 +6,7 @@ from kwis.intervals.clopper_pearson import ClopperPearson
 from kwis.intervals.distribution import RewardDistribution, reward_distribution
 from kwis.intervals.efron_stein import efron_stein_bound
 from kwis.intervals.influence_interval import InfluenceInterval
+from kwis.intervals.likelihood import LikelihoodInterval
 from kwis.intervals.logarithmic import LogarithmicSmoothing
 from kwis.intervals.method import IntervalMethod
 from kwis.intervals.paired import difference
@@ -19,6 +20,7 @@ __all__ = [
     "EmpiricalBernstein",
     "LogarithmicSmoothing",
     "ClopperPearson",
+    "LikelihoodInterval",
     "BettingSequence",
     "SequenceState",
     "efron_stein_bound",

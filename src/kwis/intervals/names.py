@@ -4,6 +4,7 @@
 ``student``                         the default of :func:`kwis.evaluate`
 ``bootstrap``, ``influence``        :class:`kwis.Bootstrap`, :class:`kwis.InfluenceInterval`
 ``block-bootstrap[:ROWS]``          :class:`kwis.Bootstrap` of runs of so many rows in the order of time
+``empirical-likelihood``            :class:`kwis.LikelihoodInterval`
 ``logarithmic-smoothing``           :class:`kwis.LogarithmicSmoothing`
 ``empirical-bernstein:BOUND``       :class:`kwis.EmpiricalBernstein`, weight times reward at most BOUND
 ``clopper-pearson:BOUND``           :class:`kwis.ClopperPearson`, the same
@@ -21,6 +22,7 @@ from kwis.intervals.bernstein import EmpiricalBernstein
 from kwis.intervals.bootstrap import Bootstrap
 from kwis.intervals.clopper_pearson import ClopperPearson
 from kwis.intervals.influence_interval import InfluenceInterval
+from kwis.intervals.likelihood import LikelihoodInterval
 from kwis.intervals.logarithmic import LogarithmicSmoothing
 from kwis.intervals.method import IntervalMethod
 from kwis.intervals.sequence import BettingSequence
@@ -33,6 +35,7 @@ BY_NAME: dict[str, Callable[[], IntervalMethod]] = {
     "logarithmic-smoothing": LogarithmicSmoothing,
     "block-bootstrap": lambda: Bootstrap(block="auto"),
     "betting-sequence": BettingSequence,
+    "empirical-likelihood": LikelihoodInterval,
 }
 WITH_NUMBER: dict[str, Callable[[float], Any]] = {
     "empirical-bernstein": EmpiricalBernstein,
@@ -46,6 +49,7 @@ ALIASES = {
     "bernstein": "empirical-bernstein",
     "ls": "logarithmic-smoothing",
     "betting": "betting-sequence",
+    "el": "empirical-likelihood",
 }
 NEEDS_NUMBER = tuple(name for name in WITH_NUMBER if name not in BY_NAME)
 
