@@ -10,6 +10,7 @@ import numpy as np
 
 from kwis.kernel.geometry import Geometry, Scaled, log_kernel
 from kwis.kernel.profiles import RBF, Kernel
+from kwis.runtime.arrays import aligned
 from kwis.typing import Bandwidth, Floats
 
 _TILE, _GROUP, _SPARE = (
@@ -87,7 +88,7 @@ class Cloud:
         groups, count = -(-p // _GROUP), -(-n // _TILE)
         rows = np.zeros((n, groups * _GROUP), dtype)
         rows[:, :p] = numeric
-        tiles = np.zeros((count, groups, _GROUP, _TILE + _SPARE), dtype)
+        tiles = aligned((count, groups, _GROUP, _TILE + _SPARE), dtype)
         flat = _padded(rows, count)
         tiles[..., :_TILE] = flat.reshape(count, _TILE, groups, _GROUP).transpose(0, 2, 3, 1)
         base = np.full(count * _TILE, _FAR[dtype], dtype)
@@ -108,9 +109,9 @@ def _padded(rows: Floats, count: int) -> Floats:
 
 def tiled(vectors: Floats, count: int) -> Floats:
     """``(n, p)`` vectors as ``(count, p, tile)``."""
-    return np.ascontiguousarray(
-        _padded(vectors, count).reshape(count, _TILE, vectors.shape[1]).transpose(0, 2, 1)
-    )
+    out = aligned((count, vectors.shape[1], _TILE), vectors.dtype)
+    out[:] = _padded(vectors, count).reshape(count, _TILE, vectors.shape[1]).transpose(0, 2, 1)
+    return out
 
 
 def sums(one: Any, other: Any, columns: Floats, rows: Floats | None, kernel: Kernel) -> tuple[Floats, Floats]:
@@ -142,7 +143,7 @@ def _row_sums(one: Cloud, other: Cloud, columns: Floats) -> Floats:
     out, dtype = np.zeros((one.n, columns.shape[1])), one.rows.dtype
     vectors = tiled(columns.astype(dtype), other.tiles.shape[0])
     place = (one.rows, one.codes, other.tiles, other.tile_codes, one.penalty, other.base)
-    add_row_products(*place, vectors, np.empty((2, _TILE), dtype), out)
+    add_row_products(*place, vectors, aligned((2, _TILE), dtype), out)
     return out
 
 

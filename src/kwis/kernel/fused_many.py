@@ -16,10 +16,12 @@ import numpy as np
 
 from kwis.kernel.exp2 import exp2, smaller
 from kwis.kernel.fused import FAST, GROUP, RUNGS, TILE, TOGETHER
+from kwis.runtime.arrays import aligned
 from kwis.runtime.compile import compiled
 
 STEP = 3
 """Bandwidths that a vector is scored at together."""
+RUN = 4  # tiles that are summed at once
 ABREAST = 4
 """Vectors that are summed together: the sums of one alone would wait for themselves."""
 
@@ -37,15 +39,17 @@ def ladder_many(*arrays: Any, products: Any = None, squares: Any = None) -> None
     count, vectors, parts = len(stretches), wanted.shape[1], RUNGS // STEP
     # Of each of ``stretches``: as many of its parts as some vector wants.
     places = (wanted.any(axis=1).reshape(count, parts) * np.arange(1, parts + 1)).max(axis=1)
+    q = aligned((TOGETHER, *base.shape), x.dtype)
     _climb(
         *arrays[:-2],
         np.empty((0, 0, 0), x.dtype) if products is None else products,
         np.empty(0, x.dtype) if squares is None else squares,
         *_abreast(wanted),
         places,
-        np.empty((TOGETHER, *base.shape), x.dtype),
+        q,
+        q.reshape(TOGETHER, -1),
         np.empty(TOGETHER, x.dtype),
-        np.empty((STEP, TILE), x.dtype),
+        aligned((STEP, RUN * TILE), x.dtype),
         np.empty((TOGETHER, count * parts, 2 + vectors, STEP)),
         scores.reshape(count * parts, STEP, vectors),
     )
@@ -91,13 +95,14 @@ def _climb(
     ends,
     places,
     q,
+    flat,
     least,
     k,
     sums,
     scores,
 ):
-    """See :func:`ladder_many` and :func:`_abreast`. ``loads`` is (tiles, vectors, TILE), ``own`` (rows,
-    vectors).
+    """See :func:`ladder_many` and :func:`_abreast`. ``mass`` is (places), ``loads`` (vectors, places),
+    ``own`` (rows, vectors).
 
     The distances ``q`` from a few rows to all tiles come first, as in ``fused.distances``. ``sums`` are then
     ``sum k m``, and ``sum k l`` for the vectors that want it, each bandwidth with the squared kernel of the
@@ -160,19 +165,25 @@ def _climb(
                     low = smaller(low, near[j])
                 least[r] = low
         sums[:] = 0.0
-        for tile in range(tiles.shape[0]):
+        tile = 0
+        while tile < tiles.shape[0]:
             if begin <= tile < end:
+                tile = end
                 continue
-            m = mass[tile]
+            # Some tiles at once: adding up the parts of a sum would take as long as those of a single tile.
+            stop = min(tile + RUN, begin if tile < begin else tiles.shape[0])
+            low_place, high_place = tile * TILE, stop * TILE
+            size, tile = high_place - low_place, stop
+            m = mass[low_place:high_place]
             for r in range(together):
-                near, low = q[r, tile], least[r]
+                near, low = flat[r, low_place:high_place], least[r]
                 for step in range(stretches.shape[0]):
                     stretch = stretches[step]
                     for place in range(places[step]):
                         number = step * parts + place
                         twice = wide and number == 0
                         g, g2, g3 = zero, zero, zero
-                        for j in range(TILE):
+                        for j in range(size):
                             before = three[j]
                             kernel = exp2((low - near[j]) * stretch) if place == 0 else before * before
                             one[j] = kernel
@@ -194,13 +205,13 @@ def _climb(
                         for at in range(0, ends[number], ABREAST):
                             v0, v1 = which[number, at], which[number, at + 1]
                             v2, v3 = which[number, at + 2], which[number, at + 3]
-                            load0, load1 = loads[tile, v0], loads[tile, v1]
-                            load2, load3 = loads[tile, v2], loads[tile, v3]
+                            load0, load1 = loads[v0, low_place:high_place], loads[v1, low_place:high_place]
+                            load2, load3 = loads[v2, low_place:high_place], loads[v3, low_place:high_place]
                             a0, b0, c0 = zero, zero, zero
                             a1, b1, c1 = zero, zero, zero
                             a2, b2, c2 = zero, zero, zero
                             a3, b3, c3 = zero, zero, zero
-                            for j in range(TILE):
+                            for j in range(size):
                                 k0, k1, k2 = one[j], two[j], three[j]
                                 l0, l1, l2, l3 = load0[j], load1[j], load2[j], load3[j]
                                 a0 += k0 * l0

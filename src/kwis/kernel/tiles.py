@@ -15,6 +15,7 @@ from kwis.kernel.held_out import Folds, Score
 from kwis.kernel.points import Points
 from kwis.kernel.profiles import RBF
 from kwis.kernel.tiling import Layout, Tiles
+from kwis.runtime.arrays import aligned
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Bandwidth, Floats, Ints
@@ -220,9 +221,9 @@ class FusedCV:
         layout, (every, codes, *columns) = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
         x, codes, skips = every[rows], codes[rows], layout.skips[rows]
         share, own = self.folds.share[layout.order[rows]], weights[layout.order[rows]]
-        mass = layout.tiled(self.folds.mass, self.tiles.dtype)
-        loads = [layout.tiled(self.folds.mass * weight, self.tiles.dtype) for weight in weights.T]
-        by_tile = np.stack(loads, axis=1)
+        mass = layout.tiled(self.folds.mass, self.tiles.dtype).ravel()
+        loads = [layout.tiled(self.folds.mass * weight, self.tiles.dtype).ravel() for weight in weights.T]
+        by_vector = np.stack(loads, out=aligned((len(loads), mass.size), self.tiles.dtype))
         steps = -(-bandwidths.size // fused.RUNGS)
         # Squaring the kernel divides the bandwidth by the root of 2.
         narrower = (bandwidths[0] / bandwidths[:: fused.RUNGS]) ** 2
@@ -242,10 +243,10 @@ class FusedCV:
             if products is not None:
                 for some in row_blocks(part.stop, products.together, part.start):
                     inner = {"products": products.of(x[some]), "squares": products.own(x[some])}
-                    arrays = (*columns[:3], products.base, mass, by_tile, own, share, skips, *answers)
+                    arrays = (*columns[:3], products.base, mass, by_vector, own, share, skips, *answers)
                     fused_many.ladder_many(np.array([some.start, some.stop]), x, codes, *arrays, **inner)
                 return
-            fused_many.ladder_many(bounds, x, codes, *columns, mass, by_tile, own, share, skips, *answers)
+            fused_many.ladder_many(bounds, x, codes, *columns, mass, by_vector, own, share, skips, *answers)
 
         each_block(block, enumerate(blocks))
         found = scores.reshape(len(blocks), *padded.shape)

@@ -12,6 +12,7 @@ import numpy as np
 from kwis.kernel import fused
 from kwis.kernel.geometry import Geometry, compact
 from kwis.kernel.held_out import Folds
+from kwis.runtime.arrays import aligned
 from kwis.typing import Bandwidth, Floats, Ints
 
 _STRIPS = 24  # each has sums of its own for the columns: enough for as many threads, and memory 24 n at most
@@ -95,7 +96,8 @@ class Layout:
 
     def tiled(self, column: Floats, dtype: Any, fill: float = 0.0) -> Floats:
         """One number per row, spread over the tiles."""
-        out = np.full(self.tile_count * fused.TILE, fill, dtype)
+        out = aligned((self.tile_count * fused.TILE,), dtype)
+        out[:] = fill
         out[self.slot] = column[self.order]
         return out.reshape(self.tile_count, fused.TILE)
 
@@ -147,11 +149,12 @@ class Tiles:
         scale = np.zeros(self.rows.shape[1], self.dtype)
         scale[: self.unit.size] = _UNIT * (self.unit / h[self.geometry.numeric_columns])
         penalty = (2 * _UNIT**2 * h[self.geometry.categorical_columns] ** -2.0).astype(self.dtype)
-        grouped = scale.reshape(-1, fused.GROUP, 1)
+        columns = aligned(self.columns.shape, self.dtype)
+        np.multiply(self.columns, scale.reshape(-1, fused.GROUP, 1), out=columns)
         return (
             self.rows * scale,
             self.row_codes,
-            self.columns * grouped,
+            columns,
             self.column_codes,
             penalty,
             self.base,
