@@ -123,3 +123,21 @@ def test_a_column_that_a_file_lacks_is_named_with_the_file(tmp_path: Path) -> No
     TABLE.to_csv(path, index=False)
     with pytest.raises(InputError, match=r"a column of '.*items.csv', got 'knd'; did you mean 'kind'"):
         feature_groups(log(), f"{path}:knd")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_path_is_evaluated_with_every_form(form: str, tmp_path: Path) -> None:
+    found = log()
+    path = tmp_path / "log.csv"
+    pd.DataFrame({name: found[name] for name in found.table.names}).to_csv(path, index=False)
+    answer = kwis.evaluate(
+        path,
+        {"new": kwis.uniform()},
+        action="item",
+        propensity=0.2,
+        context="x",
+        estimators=["wis"],
+        repair="never",
+        action_features=FORMS[form],
+    )
+    assert any("over 3 values of `action_features`" in note for note in answer.notes)

@@ -143,7 +143,7 @@ def evaluate(
     level, origin = check.level(level), checked_source(said.get("propensity_source"))
     ready = None
     if not isinstance(log, LoggedBandit):
-        others = (by, client, action_features, statistic != "mean")
+        others = (by, client, action_features is not None, statistic != "mean")
         ready = _lean(log, said, target, estimators, method, repair, rng, others, progress)
         log = opened(log, said, client, progress) if ready is None else ready.log
     else:
