@@ -141,6 +141,11 @@ def mismatches(a: Scaled, b: Scaled) -> Floats:
         if sum(level.size for level in levels) <= _MOST_LEVELS:  # whole numbers: a product counts exactly
             left, right = (_indicators(one.codes, levels) for one in (a, b))
             return a.penalty[0] * (a.penalty.size - (left @ right.T).astype(np.float64))
+        # Counted in few bytes, and multiplied once.
+        differ = np.zeros((a.codes.shape[0], b.codes.shape[0]), np.min_scalar_type(a.penalty.size))
+        for here, there in zip(a.codes.T, b.codes.T, strict=True):
+            differ += here[:, None] != there[None, :]
+        return np.asarray(a.penalty[0] * differ, dtype=np.float64)
     total = np.zeros((a.codes.shape[0], b.codes.shape[0]))
     for column, penalty in enumerate(a.penalty):
         total += penalty * (a.codes[:, column, None] != b.codes[None, :, column])
