@@ -174,7 +174,7 @@ def _long_estimate(rule: Rule, sample: WeightedSample) -> Estimate | None:
     long.fill_influence(weight, sample.reward, value, factor, influence)
     shares = np.broadcast_to(1 / n, n)
     if rule.normalised and not long.is_constant(weight):
-        shares = np.divide(weight, extent.total, out=like(weight))
+        shares = np.divide(weight, extent.total, out=like(sample.reward))
     return Estimate(
         name=rule.name,
         value=value,

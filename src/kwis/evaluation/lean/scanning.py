@@ -14,12 +14,11 @@ from kwis.data.read.lean import Drawn, Stretch, UnusualError, Visit, numbers_of,
 from kwis.evaluation.lean.chances import Chances
 from kwis.evaluation.lean.pass_sums import LoggingSums, OddsByValue, TargetSums, stirred
 from kwis.evaluation.lean.whole import Whole, WholeTarget
-from kwis.runtime.arrays import LARGE, room
+from kwis.runtime.arrays import room
 from kwis.runtime.runner import Runner
 from kwis.stats.long import few_values
 from kwis.typing import Floats, Ints
 
-_IN_MEMORY = 1 << 25  # rows: the arrays of more wait in files
 _MOST_KEYS = 60_000  # rows that are looked through for repeated probabilities
 
 
@@ -70,17 +69,16 @@ class Scanning:
             tuple(few_values(column.copy()) is not None for column in head.reward.T),
         )
         n = codes.size
-        least = LARGE if n > _IN_MEMORY else 1 << 62
         return cls(
             codes=codes,
             actions=head.n_actions,
             rewards=rewards,
             logging=logging,
             targets=tuple(targets),
-            reward=room((len(rewards), n), least),
+            reward=room((len(rewards), n)),
             few=few,
-            logged=() if all(few) else tuple(room((n,), least) for _ in targets),
-            weight=tuple(room((n,), least) for _ in targets),
+            logged=() if all(few) else tuple(room((n,)) for _ in targets),
+            weight=tuple(room((n,)) for _ in targets),
         )
 
     @property
