@@ -77,3 +77,18 @@ def test_an_evaluation_outside_memory_has_the_same_bits(monkeypatch):
         monkeypatch.setattr(function, "__defaults__", (0,))
     outside = kwis.evaluate(kwis.sample_log(600, rng=3).read(reward="click"), "p_new")
     assert outside.to_json() == inside.to_json()
+
+
+@pytest.mark.parametrize("least", [0, arrays.LARGE])
+def test_a_column_written_in_pieces_is_whole_in_the_end(monkeypatch, least):
+    monkeypatch.setattr(arrays, "LARGE", least)
+    values = np.random.default_rng(0).normal(size=1_000)
+    pieces = arrays.Pieces(1_000, large=True)
+    for start in (500, 0, 250, 750):
+        pieces.put(slice(start, start + 250), values[start : start + 250])
+    found = pieces.whole()
+    np.testing.assert_array_equal(found, values)
+    assert not found.flags.writeable
+    like = arrays.Pieces.like(found)
+    like.put(slice(0, 1_000), values)
+    np.testing.assert_array_equal(like.whole(), values)

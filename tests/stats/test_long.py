@@ -76,11 +76,11 @@ def test_influence_and_what_leaving_out_moves(seed: int) -> None:
 
 def test_influence_of_a_weighted_mean() -> None:
     weight, reward = columns(1)
-    out = np.empty(N)
-    long.fill_influence(weight, reward, 0.3, 1.7, out)
+    out = long.influence_of(weight, reward, 0.3, 1.7)
     np.testing.assert_allclose(out, 1.7 * weight * (reward - 0.3), rtol=1e-10, atol=1e-12)
-    long.fill_influence(weight, reward, 0.3, None, out)
+    out = long.influence_of(weight, reward, 0.3, None)
     np.testing.assert_allclose(out, weight * reward - 0.3, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(long.parts_of(weight, 3.0), weight / 3)
 
 
 def test_the_rows_that_move_most_the_first_of_equal_ones_first() -> None:

@@ -19,12 +19,11 @@ from typing import Protocol
 
 import numpy as np
 
-from kwis._validation import read_only
 from kwis.errors import InputError
 from kwis.estimators.precision import without_noise
 from kwis.estimators.protocol import Resamples
 from kwis.results import BandwidthChoice, Estimate, Precision
-from kwis.runtime.arrays import kept, like, room
+from kwis.runtime.arrays import kept, room
 from kwis.sample import WeightedSample, effective_size
 from kwis.stats import long
 from kwis.stats.influence import standard_error
@@ -169,12 +168,10 @@ def _long_estimate(rule: Rule, sample: WeightedSample) -> Estimate | None:
     if not (largest == 0 or long.in_range(largest)) or not long.in_range(extent.largest, extent.total):
         return None
     value = total / (extent.total if rule.normalised else n)
-    influence = like(sample.reward)
     factor = n / extent.total if rule.normalised else None
-    long.fill_influence(weight, sample.reward, value, factor, influence)
-    shares = np.broadcast_to(1 / n, n)
-    if rule.normalised and not long.is_constant(weight):
-        shares = np.divide(weight, extent.total, out=like(sample.reward))
+    influence = long.influence_of(weight, sample.reward, value, factor)
+    alike = not rule.normalised or long.is_constant(weight)
+    shares = np.broadcast_to(1 / n, n) if alike else long.parts_of(weight, extent.total)
     return Estimate(
         name=rule.name,
         value=value,
@@ -182,8 +179,8 @@ def _long_estimate(rule: Rule, sample: WeightedSample) -> Estimate | None:
         std_error=standard_error(influence, sample.group),
         effective_n=extent.total**2 / extent.squares,
         mean_weight=extent.total / n,
-        influence=read_only(influence),
-        leverage=read_only(shares),
+        influence=influence,
+        leverage=shares,
     )
 
 

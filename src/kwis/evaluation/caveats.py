@@ -136,7 +136,7 @@ def about_rewards(
     log: LoggedBandit,
     explained: Mapping[str, float],
     changes: Sequence[Drift | None],
-    rewards: Floats | None = None,
+    rewards: Sequence[Floats] | None = None,
 ) -> dict[str, tuple[Verdict, ...]]:
     """What speaks against every estimate of a reward, by reward.
 
@@ -147,9 +147,9 @@ def about_rewards(
     changes
         Of each reward.
     rewards
-        ``(n, R)`` of all rows, where ``log`` has some of them only.
+        Of all rows, where ``log`` has some of them only.
     """
-    every = log.reward if rewards is None else rewards
+    every = log.reward.T if rewards is None else rewards
     copies = tuple(_copies(log))
     return {
         name: (
@@ -158,7 +158,7 @@ def about_rewards(
             *unnamed_context(log),
             *revealing_columns(log, j),
             *shared_draws(log, j),
-            *same(every[:, j]),
+            *same(every[j]),
             *_leaks(explained.get(name, 0.0)),
             *_history(changes[j]),
         )

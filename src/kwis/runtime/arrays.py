@@ -80,9 +80,47 @@ def room(shape: tuple[int, ...], least: int = LARGE) -> Floats:
     return np.frombuffer(space, dtype=np.float64).reshape(shape)
 
 
-def like(array: Floats) -> Floats:
-    """An array of the same size to be filled, in a temporary file if the other waits in one."""
-    return room(array.shape) if isinstance(_root(array), _Map) else np.empty(array.shape)
+class Pieces:
+    """A long column that is written piece by piece, in any order and by any thread, and read when it is
+    whole: in a temporary file if it is large, where writing is quicker than to a map of it.
+    """
+
+    def __init__(self, n: int, *, large: bool) -> None:
+        self._n, self._array, self._file = n, None, None
+        try:
+            if not large or 8 * n < LARGE or not hasattr(os, "pwrite"):
+                raise OSError("memory will do")
+            self._file = tempfile.TemporaryFile(prefix="kwis-")  # noqa: SIM115 - closed when it is whole
+            os.posix_fallocate(self._file.fileno(), 0, 8 * n)
+        except (OSError, AttributeError):  # or no room on the disk
+            self._array = np.empty(n)
+
+    @classmethod
+    def like(cls, column: Floats) -> Pieces:
+        """For as many numbers, in a file if the other waits in one."""
+        return cls(column.size, large=isinstance(_root(column), _Map))
+
+    def put(self, rows: slice, values: Floats) -> None:
+        if self._array is not None:
+            self._array[rows] = values
+            return
+        assert self._file is not None
+        whole: Any = np.ascontiguousarray(values).view(np.uint8)
+        left, place = memoryview(whole), 8 * rows.start
+        while left:
+            done = os.pwrite(self._file.fileno(), left, place)
+            left, place = left[done:], place + done
+
+    def whole(self) -> Floats:
+        """The column, read-only."""
+        if self._array is None:
+            assert self._file is not None
+            with self._file as file:
+                space = _Map(file.fileno(), 8 * self._n, access=mmap.ACCESS_READ)
+            _waiting.add(space)
+            return np.frombuffer(space, dtype=np.float64)
+        self._array.flags.writeable = False
+        return self._array
 
 
 def stretches(n: int, size: int = 1 << 17) -> Iterator[slice]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kwis.runtime.arrays import Pieces
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
@@ -83,18 +84,27 @@ def products(weight: Floats, reward: Floats) -> tuple[float, float]:
     return float(parts[:, 0].sum()), float(parts[:, 1].max())
 
 
-def fill_influence(
-    weight: Floats, reward: Floats, value: float, factor: float | None, influence: Floats
-) -> None:
+def influence_of(weight: Floats, reward: Floats, value: float, factor: float | None) -> Floats:
     """``factor w (r - value)``, or without a factor ``w r - value``."""
+    found = Pieces.like(reward)
 
     def fill(rows: slice) -> None:
+        out = np.empty(rows.stop - rows.start)
         if factor is None:
-            loops().fill_plain(weight[rows], reward[rows], value, influence[rows])
+            loops().fill_plain(weight[rows], reward[rows], value, out)
         else:
-            loops().fill_normalised(weight[rows], reward[rows], value, factor, influence[rows])
+            loops().fill_normalised(weight[rows], reward[rows], value, factor, out)
+        found.put(rows, out)
 
     each_block(fill, row_blocks(weight.size, _BLOCK))
+    return found.whole()
+
+
+def parts_of(weight: Floats, total: float) -> Floats:
+    """``w`` over a total."""
+    found = Pieces.like(weight)
+    each_block(lambda rows: found.put(rows, weight[rows] / total), row_blocks(weight.size, _BLOCK))
+    return found.whole()
 
 
 def moments(influence: Floats) -> tuple[float, float, float]:

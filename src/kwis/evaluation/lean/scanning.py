@@ -14,10 +14,10 @@ from kwis.data.read.lean import Drawn, Stretch, UnusualError, Visit, numbers_of,
 from kwis.evaluation.lean.chances import Chances
 from kwis.evaluation.lean.pass_sums import LoggingSums, OddsByValue, TargetSums, stirred
 from kwis.evaluation.lean.whole import Whole, WholeTarget
-from kwis.runtime.arrays import room
+from kwis.runtime.arrays import Pieces
 from kwis.runtime.runner import Runner
 from kwis.stats.long import few_values
-from kwis.typing import Floats, Ints
+from kwis.typing import Ints
 
 _MOST_KEYS = 60_000  # rows that are looked through for repeated probabilities
 
@@ -47,7 +47,7 @@ class Scanning:
     few
         Of each reward, whether it has few values.
     reward, weight, logged
-        ``(R, n)`` rewards; of every target the ``(n,)`` weights and, unless all rewards have few values, its
+        Columns of the rewards; of every target the weights and, unless all rewards have few values, its
         probability of the action taken.
     """
 
@@ -56,10 +56,10 @@ class Scanning:
     rewards: tuple[str, ...]
     logging: Chances
     targets: tuple[Chances, ...]
-    reward: Floats
+    reward: tuple[Pieces, ...]
     few: tuple[bool, ...]
-    logged: tuple[Floats, ...]
-    weight: tuple[Floats, ...]
+    logged: tuple[Pieces, ...]
+    weight: tuple[Pieces, ...]
 
     @classmethod
     def of(cls, codes: Ints, head: LoggedBandit, logging: Chances, targets: Sequence[Chances]) -> Scanning:
@@ -75,10 +75,10 @@ class Scanning:
             rewards=rewards,
             logging=logging,
             targets=tuple(targets),
-            reward=room((len(rewards), n)),
+            reward=tuple(Pieces(n, large=True) for _ in rewards),
             few=few,
-            logged=() if all(few) else tuple(room((n,)) for _ in targets),
-            weight=tuple(room((n,)) for _ in targets),
+            logged=() if all(few) else tuple(Pieces(n, large=True) for _ in targets),
+            weight=tuple(Pieces(n, large=True) for _ in targets),
         )
 
     @property
@@ -110,19 +110,21 @@ class Scanning:
             chances = self.logging.of(batch, code, self.actions, logged)
             fine = part.logging.add(code, chances, logged, self.logging.by_one)
             stirred(key, chances if self.known else logged[None])
-            for place, name in enumerate(self.rewards):
-                values = self.reward[place][rows]
-                values[:] = numbers_of(batch.column(name))
+            rewards = [numbers_of(batch.column(name)) for name in self.rewards]
+            for column, values in zip(self.reward, rewards, strict=True):
                 fine &= bool((np.abs(values) <= LARGEST_REWARD).all())
+                column.put(rows, values)
             for place, columns in enumerate(self.targets):
-                said = self.logged[place][rows] if self.logged else np.empty(code.size)
+                said, weight = np.empty((2, code.size))
                 wanted = columns.of(batch, code, self.actions, said)
-                sums, weight = part.targets[place], self.weight[place][rows]
+                sums = part.targets[place]
                 fine &= sums.add(code, chances, logged, wanted, said, columns.by_one, never, weight)
+                self.weight[place].put(rows, weight)
+                if self.logged:
+                    self.logged[place].put(rows, said)
                 stirred(key, wanted if wanted.size else said[None])
                 for number, few in enumerate(self.few):
-                    values = self.reward[number][rows]
-                    fine &= not few or part.odds[place, number].add(said, weight, values)
+                    fine &= not few or part.odds[place, number].add(said, weight, rewards[number])
             keys.append(key[key <= np.uint64(self._few)])
             if not fine:
                 raise UnusualError("values that are refused, with their row")
@@ -139,13 +141,13 @@ class Scanning:
         return Whole(
             action=self.codes,
             action_names=some.action_names,
-            reward=self.reward.T,
+            reward=tuple(column.whole() for column in self.reward),
             known=self.known,
             logging=LoggingSums.total([part.logging for part in parts]),
             targets={
                 name: WholeTarget(
-                    logged=self.logged[place] if self.logged else None,
-                    weight=self.weight[place],
+                    logged=self.logged[place].whole() if self.logged else None,
+                    weight=self.weight[place].whole(),
                     boxes=tuple(
                         OddsByValue.box([part.odds[place, number] for part in parts]) if few else None
                         for number, few in enumerate(self.few)

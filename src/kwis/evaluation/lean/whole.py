@@ -38,7 +38,7 @@ class Whole:
     Attributes
     ----------
     action, reward
-        ``(n,)`` codes of the actions taken, and ``(n, R)`` rewards.
+        ``(n,)`` codes of the actions taken, and the columns of the rewards.
     known
         Whether the logging policy's whole distribution is known.
     targets
@@ -49,7 +49,7 @@ class Whole:
 
     action: Ints
     action_names: tuple[Label, ...]
-    reward: Floats
+    reward: tuple[Floats, ...]
     known: bool
     logging: LoggingSums
     targets: Mapping[str, WholeTarget]
@@ -62,7 +62,7 @@ class Whole:
     def samples(self, target: str | None = None) -> tuple[WeightedSample, ...]:
         """All rows weighted for a target, or for the logging policy itself, once per reward."""
         weight = np.broadcast_to(1.0, self.n) if target is None else self.targets[target].weight
-        return tuple(WeightedSample.without_context(weight, column) for column in self.reward.T)
+        return tuple(WeightedSample.without_context(weight, column) for column in self.reward)
 
     def known_of(self, target: TargetPolicy) -> KnownOfWeights:
         """What sums over all rows say of the weights of a target."""
@@ -103,4 +103,4 @@ class Whole:
         if made is not None:
             return made
         assert found.logged is not None
-        return Box.of_weights(found.logged, found.weight, self.reward[:, reward])
+        return Box.of_weights(found.logged, found.weight, self.reward[reward])
