@@ -7,6 +7,7 @@ what they hand over stay in range (:data:`LEAST`, :data:`MOST`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,6 +22,7 @@ LONG = 1 << 17
 """Rows from which on a pass of compiled code is worth loading it."""
 LEAST, MOST = 1e-50, 1e50
 _BLOCK = 1 << 18
+_PIECE = 1 << 13  # rows written at a time, from memory that stays at hand
 _BINS = 1 << 17  # by exponent and the first bits after it: 64 to each power of two
 FEW = 16
 
@@ -86,24 +88,33 @@ def products(weight: Floats, reward: Floats) -> tuple[float, float]:
 
 def influence_of(weight: Floats, reward: Floats, value: float, factor: float | None) -> Floats:
     """``factor w (r - value)``, or without a factor ``w r - value``."""
-    found = Pieces.like(reward)
 
-    def fill(rows: slice) -> None:
-        out = np.empty(rows.stop - rows.start)
+    def fill(rows: slice, out: Floats) -> None:
         if factor is None:
             loops().fill_plain(weight[rows], reward[rows], value, out)
         else:
             loops().fill_normalised(weight[rows], reward[rows], value, factor, out)
-        found.put(rows, out)
 
-    each_block(fill, row_blocks(weight.size, _BLOCK))
-    return found.whole()
+    return _filled(reward, fill)
 
 
 def parts_of(weight: Floats, total: float) -> Floats:
     """``w`` over a total."""
-    found = Pieces.like(weight)
-    each_block(lambda rows: found.put(rows, weight[rows] / total), row_blocks(weight.size, _BLOCK))
+    return _filled(weight, lambda rows, out: np.divide(weight[rows], total, out=out))
+
+
+def _filled(like: Floats, fill: Callable[[slice, Floats], object]) -> Floats:
+    """A column like another, from what ``fill`` writes for some rows."""
+    found = Pieces.like(like)
+
+    def block(rows: slice) -> None:
+        space = np.empty(min(_PIECE, rows.stop - rows.start))
+        for part in row_blocks(rows.stop, _PIECE, rows.start):
+            out = space[: part.stop - part.start]
+            fill(part, out)
+            found.put(part, out)
+
+    each_block(block, row_blocks(like.size, _BLOCK))
     return found.whole()
 
 
