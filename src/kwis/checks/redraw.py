@@ -97,6 +97,7 @@ class _Redrawn:
             if self.family.group is None or self.family.shared == 0
             else self.family.group[rows].astype(np.int64)
         )
+        few = ends.shape[1] <= _FEW
         sums = (len(self.actions) + len(self.others)) * len(self.powers) * _TOGETHER
         _redraw(
             keys_of(self.seed, first, whole),
@@ -113,7 +114,7 @@ class _Redrawn:
             np.empty((2, _TOGETHER)),
             np.empty((2, _TOGETHER), dtype=np.int64),
             np.zeros(sums),
-            np.empty(len(self.powers) * _TOGETHER),
+            None if few else np.empty(len(self.powers) * _TOGETHER),
             np.empty((len(self.family.regions), sums)),
             out,
         )
@@ -165,6 +166,7 @@ def _places(family: Family) -> Ints:
 
 
 # Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
+# Where ``own`` is None, as with few actions, what it would be used for is left out.
 @compiled(nogil=True, error_model="numpy")
 def _redraw(
     keys,
@@ -197,7 +199,6 @@ def _redraw(
     step = powers * _TOGETHER
     others = width * _TOGETHER - step
     actions = added.shape[0] - others
-    few = k <= _FEW
     number, which = numbers[0], numbers[1]
     taken, place = chosen[0], chosen[1]
     for begin in range(0, out.shape[1], _TOGETHER):
@@ -213,7 +214,7 @@ def _redraw(
                 for d in range(_TOGETHER):
                     if which[d] < sharing:
                         number[d] = uniform(keys[1, begin + d], group[i])
-            if few:
+            if own is None:
                 for d in range(_TOGETHER):
                     taken[d] = 0
                 for a in range(k - 1):
@@ -232,11 +233,13 @@ def _redraw(
                 if place[d] < 0:
                     continue
                 for c in range(powers):
-                    if few:
+                    if own is None:
                         added[place[d] + c * _TOGETHER] = gains[i, taken[d], c]
                     else:
                         own[c * _TOGETHER + d] = gains[i, taken[d], c]
-            begun = 0 if few else actions
+            begun = 0
+            if own is not None:
+                begun = actions
             for c in range(places.shape[1]):
                 r = places[i, c]
                 if r < 0:
@@ -245,12 +248,11 @@ def _redraw(
                 part, more = total[r, begun:stop], added[begun:stop]
                 for z in range(more.shape[0]):
                     part[z] += more[z]
-                if few:
-                    continue
-                for d in range(_TOGETHER):
-                    if place[d] >= 0:
-                        for p in range(powers):
-                            total[r, place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
+                if own is not None:
+                    for d in range(_TOGETHER):
+                        if place[d] >= 0:
+                            for p in range(powers):
+                                total[r, place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
         for p in range(powers):
             for d in range(_TOGETHER):
                 for t in range(of_column.shape[0]):

@@ -23,20 +23,22 @@ def nearest_rows(features: Floats, count: int) -> Ints:
     found = np.empty((n, count), dtype=np.int64)
 
     def fill(rows: slice) -> None:
-        _nearest(points[rows] @ points.T, squares, rows.start, found[rows])
+        _nearest(points[rows] @ points.T, squares, rows.start, np.empty(count), found[rows])
 
     each_block(fill, row_blocks(n, _ROWS))
     return found
 
 
 @compiled(nogil=True, error_model="numpy")
-def _nearest(products, squares, first, out):
-    """The nearest of each row, whose number is ``first`` and following, from inner products with all."""
+def _nearest(products, squares, first, least, out):
+    """The nearest of each row, whose number is ``first`` and following, from inner products with all;
+    ``least`` is memory for the smallest distances.
+    """
     rows, n = products.shape
     count = out.shape[1]
-    least = np.empty(count)
     for i in range(rows):
-        least[:] = np.inf
+        for place in range(count):
+            least[place] = np.inf
         for j in range(n):
             distance = squares[j] - 2 * products[i, j]  # without the row's own square, the same for all
             if distance < least[count - 1] and j != first + i:

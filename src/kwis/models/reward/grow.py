@@ -36,7 +36,7 @@ def grown(
         bins,
         ends,
         left_over,
-        mass,
+        mass if mass.size else None,
         rate,
         fewest,
         ridge,
@@ -53,6 +53,7 @@ def grown(
 
 
 # Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
+# Where ``mass`` is None, what it would be used for is left out.
 @compiled(nogil=True, error_model="numpy")
 def _grow(
     bins,
@@ -76,8 +77,9 @@ def _grow(
     """
     n, p = bins.shape
     most, width = table.shape
-    weighted = mass.size > 0
-    heavy = 2 if weighted else 1
+    heavy = 1
+    if mass is not None:
+        heavy = 2
     rows, spare = order[0], order[1]
     # Of each leaf: its node, rows from and to; sum, mass and mean; the split it would make.
     node, begin, end, column, cut = places[0], places[1], places[2], places[3], places[4]
@@ -87,8 +89,11 @@ def _grow(
         total[0], weight[0] = 0.0, 0.0
         for i in range(n):
             rows[i] = i
-            counted = mass[i] if weighted else 1.0
-            pulls[i] = left_over[i] * counted
+            pulls[i] = left_over[i]
+            counted = 1.0
+            if mass is not None:
+                counted = mass[i]
+                pulls[i] *= counted
             total[0] += pulls[i]
             weight[0] += counted
         leaves, used = 1, 1
@@ -107,7 +112,7 @@ def _grow(
                     b = 3 * (ends[k] + bins[i, k])
                     counts[b] += pull
                     counts[b + 1] += 1.0
-                    if weighted:
+                    if mass is not None:
                         counts[b + 2] += mass[i]
             if large >= 0:
                 for b in range(width):
@@ -139,7 +144,8 @@ def _grow(
                             + across * across / (rest + ridge + 1e-15)
                             - now
                         )
-                        gained[j] = max(gained[j], better)
+                        if better > gained[j]:
+                            gained[j] = better
                         if better > gain[leaf]:
                             gain[leaf], column[leaf], cut[leaf] = better, j, b - ends[j]
                             sum_left[leaf], weight_left[leaf] = sums, masses
