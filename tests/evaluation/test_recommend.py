@@ -275,12 +275,12 @@ def test_without_a_reward_model_weights_are_clipped_below_100_effective_rows_and
 @pytest.mark.parametrize(
     ("rows", "explained", "heavy"),
     [
-        (100, -0.1, True),
-        (100, 0.09, True),
-        (100, 0.1, False),
-        (30, 0.24, True),
-        (30, 0.26, False),
-        (30, 1.0, False),
+        (96, -0.1, True),
+        (96, 0.07, True),
+        (96, 0.08, False),
+        (24, 0.24, True),
+        (24, 0.26, False),
+        (24, 1.0, False),
     ],
 )
 def test_weights_are_not_clipped_where_their_rows_tell_what_the_model_explains(rows, explained, heavy):
@@ -288,6 +288,15 @@ def test_weights_are_not_clipped_where_their_rows_tell_what_the_model_explains(r
         context=np.zeros((300, 1)), weight=np.repeat([1.0, 0.0], [rows, 300 - rows]), reward=np.arange(300.0)
     )
     assert has_heavy_weights(sample, explained) == heavy
+
+
+@pytest.mark.parametrize(("columns", "heavy"), [(150, True), (151, False)])
+def test_a_model_with_fewer_than_two_rows_for_each_column_shows_nothing(columns, heavy):
+    sample = kwis.WeightedSample(
+        context=np.zeros((300, columns)), weight=np.repeat([1.0, 0.0], [50, 250]), reward=np.arange(300.0)
+    )
+    assert has_heavy_weights(sample, 0.0) == heavy
+    assert has_heavy_weights(sample)
 
 
 def test_rewards_of_one_log_may_differ_in_whether_weights_are_clipped():

@@ -17,16 +17,18 @@ nobody can shop for the answer.
    speak against it: a larger estimated standard error, and a model that predicts held-out rewards no better
    than their mean does.
 3. Heavy weights are clipped where a few rows decide: there a bias smaller than their noise is the better
-   bargain. With a reward model that is so with fewer than 200 effective rows (or groups), and fewer than half
-   of all, if so few rows cannot tell what the model explains from noise: :func:`signal`, their number times
-   the explained over the unexplained share of the rewards, is below 10. Where it is above, policies differ by
-   more than the noise. A short log alone is no reason: its weights may be light, and clipping them hides what
-   tells policies apart. The choice is then ``doubly-robust-half-normalised-clipping``: what clipping takes
-   away is left to the model, and nothing else is there to fill the gap, so the two tests above do not apply.
-   How well it fills it cannot be told from such a log, hence the mean of two forms. Without a model weights
-   have to be heavier, with fewer than 100 effective rows and fewer than a fifth of all, and the choice is
-   ``normalised-clipping``. Both take part in such evaluations only; their interval allows for as much bias as
-   the log cannot rule out, and their verdict says that they are biased.
+   bargain. With a reward model that is so with fewer than 200 effective rows (or groups), and fewer than
+   half of all, if so few rows cannot tell what the model explains from noise: :func:`signal`, their number
+   times the explained over the unexplained share of the rewards, is below 8. Where it is above, policies
+   differ by more than the noise. A model with fewer than two rows for each column of the context could not
+   learn, and what it explains shows nothing. A short log alone is no reason: its weights may be light, and
+   clipping them hides what tells policies apart. The choice is then ``doubly-robust-half-normalised-
+   clipping``: what clipping takes away is left to the model, and nothing else is there to fill the gap, so
+   the two tests above do not apply. How well it fills it cannot be told from such a log, hence the mean of
+   two forms. Without a model weights have to be heavier, with fewer than 100 effective rows and fewer than
+   a fifth of all, and the choice is ``normalised-clipping``. Both take part in such evaluations only;
+   their interval allows for as much bias as the log cannot rule out, and their verdict says that they are
+   biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
@@ -57,7 +59,8 @@ from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import draw_sums
 
 MOST_ISOLATION = 0.3
-MOST_SIGNAL = 10.0
+MOST_SIGNAL = 8.0
+ROWS_PER_COLUMN = 2
 HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-half-normalised-clipping")
 """What takes part where weights are heavy: without a reward model, and with one."""
 _PLAIN_CLIPPED, _MODEL_CLIPPED = HEAVY_WEIGHTS
@@ -111,8 +114,12 @@ def has_heavy_weights(sample: WeightedSample, explained: float | None = None) ->
     load = sample.weight if sample.mass is None else sample.weight * sample.mass
     draws = draw_sums(load, sample.group)
     rows = effective_size(draws)
-    few = rows < min(most, share * len(draws))
-    return few and (explained is None or signal(rows, explained) < MOST_SIGNAL)
+    if rows >= min(most, share * len(draws)):
+        return False
+    if explained is None:
+        return True
+    learnable = len(draws) >= ROWS_PER_COLUMN * sample.context.shape[1]
+    return learnable and signal(rows, explained) < MOST_SIGNAL
 
 
 def signal(rows: float, explained: float) -> float:
