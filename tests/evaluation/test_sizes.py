@@ -47,8 +47,8 @@ def test_selection_uses_the_seeded_subset_and_the_estimate_all_rows(sample, smal
 
 def test_small_logs_use_every_row():
     assert measure.selection_rows(20_000, 0) is None
-    assert path.path_rows(3_000, 0) is None
-    assert np.unique(path.path_rows(3_001, 0)).size == 3_000
+    assert path.path_rows(2_000, 0) is None
+    assert np.unique(path.path_rows(2_001, 0)).size == 2_000
 
 
 def test_sampled_neighbours_are_taken_on_request_and_said(sample, monkeypatch):

@@ -24,7 +24,7 @@ from kwis.sample import WeightedSample
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
-FULL_ROWS = SUBSET_ROWS = 3_000
+FULL_ROWS = SUBSET_ROWS = 2_000
 """Up to the former many rows a path uses all of them, above as many as the latter, drawn at random."""
 _OCTAVES = 3  # on both sides of the typical distance between contexts
 _FINE_ROWS = 5_000  # up to so many rows the grid has two points per octave, above one
