@@ -22,13 +22,13 @@ nobody can shop for the answer.
    times the explained over the unexplained share of the rewards, is below 8. Where it is above, policies
    differ by more than the noise. A model with fewer than two rows for each column of the context could not
    learn, and what it explains shows nothing. A short log alone is no reason: its weights may be light, and
-   clipping them hides what tells policies apart. The choice is then ``doubly-robust-half-normalised-
-   clipping``: what clipping takes away is left to the model, and nothing else is there to fill the gap, so
-   the two tests above do not apply. How well it fills it cannot be told from such a log, hence the mean of
-   two forms. Without a model weights have to be heavier, with fewer than 100 effective rows and fewer than
-   a fifth of all, and the choice is ``normalised-clipping``. Both take part in such evaluations only;
-   their interval allows for as much bias as the log cannot rule out, and their verdict says that they are
-   biased.
+   clipping them hides what tells policies apart. The choice is then
+   ``doubly-robust-half-normalised-clipping``: what clipping takes away is left to the model, and nothing
+   else is there to fill the gap, so the two tests above do not apply. How well it fills it cannot be told
+   from such a log, hence the mean of two forms. Without a model weights have to be heavier, with fewer
+   than 100 effective rows and fewer than a fifth of all, and the choice is ``normalised-clipping``. Both
+   take part in such evaluations only; their interval allows for as much bias as the log cannot rule out,
+   and their verdict says that they are biased.
 4. Plain forms are never first choice: they are not even right when every reward is the same.
 
 Where the first choice was not computed, the other takes its place; where neither was, the first of
