@@ -53,7 +53,7 @@ def tuned_by_hand(rule, how, weight, reward, normalised, unit=1.0):
         values.append(value)
         terms.append(
             [
-                w * (r - value) / mean if normalised else w * r - value
+                w * (r - value) / mean / (1 - w / sum(shrunk)) if normalised else w * r - value
                 for w, r in zip(shrunk, reward, strict=True)
             ]
         )
@@ -413,6 +413,15 @@ def test_a_threshold_that_leaves_no_weight_is_not_chosen(how):
     reward = np.array([1.0, -1.0, 0.3])
     sample = kwis.WeightedSample(context=np.zeros((3, 1)), weight=np.full(3, 5.0), reward=reward)
     assert kwis.ShrunkenIS("switch", how, normalised=True).estimate(sample).value == pytest.approx(0.1)
+
+
+def test_a_row_that_carries_all_the_weight_does_not_pass_for_a_sure_estimate():
+    """It draws the estimate to its own reward and leaves no residual there; left out, the estimate is another."""
+    weight, reward = np.ones(200), np.random.default_rng(0).normal(size=200)
+    weight[0], reward[0] = 1e4, 30.0
+    sample = kwis.WeightedSample(context=np.zeros((200, 1)), weight=weight, reward=reward)
+    assert kwis.WIS().estimate(sample).value > 29
+    assert kwis.ShrunkenIS("clipping", normalised=True).estimate(sample).value < 1
 
 
 def test_slope_goes_on_while_all_intervals_share_a_point():

@@ -21,6 +21,7 @@ from kwis.results import Verdict
 from kwis.sample import WeightedSample
 from kwis.typing import Floats
 
+_EPSILON = float(np.finfo(np.float64).eps)
 STRENGTHS = 12
 """How many parameters are tried where one is chosen, beside none at all."""
 
@@ -161,7 +162,13 @@ class ParameterTrials:
         divisor = np.where(load > 0, load, 1.0) if self.normalised else self.total
         value = np.where(load > 0, top / divisor, np.inf) if self.normalised else top / divisor
         terms = weight * (self.reward - value if self.normalised else self.reward) * (self.total / divisor)
-        terms = np.where(np.isfinite(value), terms, 0.0) if self.normalised else terms - value
+        if (
+            self.normalised
+        ):  # a heavy row draws the estimate to itself: what counts is how far it moves left out
+            rest = np.maximum(1 - weight / divisor, _EPSILON)
+            terms = np.where(np.isfinite(value), terms / rest, 0.0)
+        else:
+            terms = terms - value
         self.first = terms if self.first is None else self.first
         self.values.append(value)
         self.errors.append(self._error(terms))
