@@ -67,7 +67,7 @@ class _Redrawn:
         self.mass = np.ones(family.n) if family.mass is None else family.mass
         self.powers = (1,) if family.known.all() else (1, 2, 3)
         width = len(self.powers) * (1 + len(self.others))
-        self.block = max(1, _CELLS // (null.chance.shape[1] * width))
+        self.block = max(1, _CELLS // (null.chance.shape[1] * (len(self.powers) + len(self.others))))
         self.most = int(
             np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS)
         )
@@ -121,25 +121,19 @@ class _Redrawn:
         return out[:, :draws] + self._without_actions(rows)[:, None, :]
 
     def _gains(self, rows: slice) -> Floats:
-        """``(n, K, (1 + others) * powers)`` what drawing an action adds to the sums: those of the action
-        itself, then those of the others.
+        """``(n, K, powers + others)`` what drawing an action adds to the sums: to those of the action itself,
+        by power, then to those of the others, whose powers are left to be taken.
         """
-        mass = self.mass[rows, None]
-        shape = self.null.chance[rows].shape
-        gains = np.zeros((*shape, 1 + len(self.others), len(self.powers)))
+        mass, powers = self.mass[rows, None], len(self.powers)
+        gains = np.zeros((*self.null.chance[rows].shape, powers + len(self.others)))
         for one in self.actions:
-            mean = self.mass[rows] * one.mean[rows]
+            mean, amount = self.mass[rows] * one.mean[rows], self.mass[rows] * one.amount[rows]
             for i, power in enumerate(self.powers):
-                gains[:, one.code, 0, i] = (self.mass[rows] * one.amount[rows] - mean) ** power - (
-                    -mean
-                ) ** power
-        for j, one in enumerate(self.others, start=1):
-            score = (
-                mass * (one.amount[rows] - one.mean[rows][:, None]) * (one.null.variance[rows] > 0)[:, None]
-            )
-            for i, power in enumerate(self.powers):
-                gains[:, :, j, i] = score**power
-        return gains.reshape(*shape, -1)
+                gains[:, one.code, i] = (amount - mean) ** power - (-mean) ** power
+        for j, one in enumerate(self.others, start=powers):
+            real = mass * (one.null.variance[rows] > 0)[:, None]
+            gains[:, :, j] = (one.amount[rows] - one.mean[rows][:, None]) * real
+        return gains
 
     def _without_actions(self, rows: slice) -> Floats:
         """``(powers, m)`` the sums if no row took any of the actions tested."""
@@ -192,12 +186,13 @@ def _redraw(
     The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform
     number of its own or, as often as ``sharing`` says, that of its group. ``_TOGETHER`` draws go by the row
     together, so that what they add is added to sums beside each other: of draw ``d`` in ``added`` and in
-    every region's ``total`` at ``(subject * powers + power) * _TOGETHER + d``.
+    every region's ``total`` at ``(subject * powers + power) * _TOGETHER + d``. Powers of what others add are
+    taken here: looking them up would take longer.
     """
     n, k, width = gains.shape
     powers = out.shape[0]
     step = powers * _TOGETHER
-    others = width * _TOGETHER - step
+    others = (width - powers) * step
     actions = added.shape[0] - others
     number, which = numbers[0], numbers[1]
     taken, place = chosen[0], chosen[1]
@@ -223,9 +218,13 @@ def _redraw(
             else:
                 for d in range(_TOGETHER):
                     taken[d] = place_in(ends, i, number[d])
-            for c in range(powers, width):
+            for j in range(width - powers):
+                z = actions + j * step
                 for d in range(_TOGETHER):
-                    added[actions + (c - powers) * _TOGETHER + d] = gains[i, taken[d], c]
+                    added[z + d] = gains[i, taken[d], powers + j]
+                for p in range(1, powers):
+                    for d in range(_TOGETHER):
+                        added[z + p * _TOGETHER + d] = added[z + (p - 1) * _TOGETHER + d] * added[z + d]
             for z in range(actions):
                 added[z] = 0.0
             for d in range(_TOGETHER):
