@@ -14,8 +14,9 @@ import pytest
 from pyarrow import parquet
 
 import kwis
+from kwis.data.distributions import TOLERANCE
 from kwis.data.read import lean as reading
-from kwis.evaluation.lean import door, question
+from kwis.evaluation.lean import door, loops, question
 from kwis.evaluation.lean.pass_sums import OddsByValue
 from kwis.stats import long
 from tests.contracts.same import worst_gap
@@ -340,3 +341,26 @@ def test_sums_by_value_of_the_reward() -> None:
         assert box.constant[place] == pytest.approx(logged[rows].sum(), rel=1e-12)
         assert box.odds[place] == pytest.approx((weight - logged)[rows].sum(), rel=1e-12)
     assert not OddsByValue().add(logged, weight, rng.uniform(size=N))
+
+
+@pytest.mark.parametrize("last", [[0.0, 1.0], [0.0, 1.0, 7.0]], ids=["two values", "a third comes late"])
+def test_sums_by_two_values_of_the_reward(last: list[float]) -> None:
+    rng = np.random.default_rng(1)
+    reward, logged, weight = rng.choice([1.0, 0.0], N), rng.uniform(size=N), rng.uniform(size=N)
+    reward[4_000:] = rng.choice(last, N - 4_000)
+    found = OddsByValue()
+    for rows in (slice(2_000), slice(2_000, 4_000), slice(4_000, N)):
+        assert found.add(logged[rows], weight[rows], reward[rows])
+    assert sorted(found.found) == last
+    for level, (constant, odds) in found.found.items():
+        rows = reward == level
+        assert constant == pytest.approx(logged[rows].sum(), rel=1e-12)
+        assert odds == pytest.approx((weight - logged)[rows].sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -0.1, 1.1, 0.3001])
+def test_chances_that_are_no_distribution_in_one_row(wrong: float) -> None:
+    chances = np.full((3, 1_300), 1 / 3)
+    assert loops.are_proper(chances, TOLERANCE)
+    chances[1, 1_299] = wrong
+    assert not loops.are_proper(chances, TOLERANCE)

@@ -29,8 +29,8 @@ FEWEST_ALIKE, MOST_ALIKE = 1_000, 300_000
 MOST_ACTIONS = 32
 """Sums of products of their probabilities take the square of that per row."""
 STRETCHES_SAMPLED = 16
-"""Rows are drawn from at most so many places of a log, spread evenly: each has to be read in full. Whatever is
-wrong in a tenth of the log, wherever that begins, is in one of them at least.
+"""Rows are drawn from at most so many places of a log, spread evenly: each has to be read in full. Any
+tenth of the log has a part of one of them at least.
 """
 
 

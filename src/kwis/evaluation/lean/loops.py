@@ -10,6 +10,8 @@ from kwis.runtime.compile import compiled
 
 _CERTAIN = 1 - 1e-9
 _REGROUPED = {"reassoc", "contract", "nsz"}  # sums in another order, the same one always
+_OF_NUMBERS = {*_REGROUPED, "nnan"}  # where rows with what is no number are refused whatever comes of this
+_BLOCK = 512  # rows whose sums stay next to the processor
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -33,6 +35,23 @@ def add_chances(chances, expected, products):
             for i in range(x.shape[0]):
                 product += x[i] * y[i]
             products[a, b] += product
+
+
+@compiled(nogil=True, error_model="numpy")
+def are_proper(chances, tolerance):
+    """Whether the chances of every row are in [0, 1] and sum to 1; those that are no numbers are not."""
+    total, wrong = np.empty(_BLOCK), 0
+    for start in range(0, chances.shape[1], _BLOCK):
+        rows = min(_BLOCK, chances.shape[1] - start)
+        total[:] = 0.0
+        for a in range(chances.shape[0]):
+            x = chances[a, start : start + rows]
+            for i in range(rows):
+                total[i] += x[i]
+                wrong += not ((x[i] >= 0.0) & (x[i] <= 1.0))
+        for i in range(rows):
+            wrong += not (np.abs(total[i] - 1.0) <= tolerance)
+    return wrong == 0
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -73,7 +92,7 @@ def add_logging(code, chances, logged, known, taken, ends):
     return fine
 
 
-@compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
+@compiled(nogil=True, error_model="numpy", fastmath=_OF_NUMBERS)
 def add_ratios(chances, wanted, sums):
     """Sum over rows and actions of the squared wanted chance over the other, and the largest ratio, where no
     chance is 0.
@@ -84,7 +103,7 @@ def add_ratios(chances, wanted, sums):
         for i in range(x.shape[0]):
             ratio = x[i] / p[i]
             total += x[i] * ratio
-            most = max(most, ratio)
+            most = ratio if ratio > most else most
     sums[3] += total
     sums[6] = max(sums[6], most)
 
@@ -121,6 +140,30 @@ def add_target(code, logged, wanted, said, known, weight, sums):
     sums[0] += code.shape[0]
     sums[1], sums[2] = total, squares
     return fine
+
+
+@compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
+def add_two_odds(logged, weight, values, levels, sums):
+    """:func:`add_odds` where values are the two in ``levels``: without a choice for every row, which no
+    processor foresees. False, and nothing is added, where there are others.
+    """
+    others = 0
+    for i in range(values.shape[0]):
+        others += (values[i] != levels[0]) & (values[i] != levels[1])
+    if others:
+        return False
+    logged_all, odds_all, logged_second, odds_second = 0.0, 0.0, 0.0, 0.0
+    for i in range(values.shape[0]):
+        second, odds = 1.0 if values[i] == levels[1] else 0.0, weight[i] - logged[i]
+        logged_all += logged[i]
+        odds_all += odds
+        logged_second += second * logged[i]
+        odds_second += second * odds
+    sums[0, 0] += logged_all - logged_second
+    sums[0, 1] += odds_all - odds_second
+    sums[1, 0] += logged_second
+    sums[1, 1] += odds_second
+    return True
 
 
 @compiled(nogil=True, error_model="numpy")

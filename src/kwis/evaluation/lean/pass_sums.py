@@ -142,7 +142,9 @@ class OddsByValue:
     def add(self, logged: Floats, weight: Floats, reward: Floats) -> bool:
         """Count some rows in; False where rewards have many values."""
         levels, sums = np.zeros(long.FEW), np.zeros((long.FEW, 2))
-        number = loops.add_odds(logged, weight, reward, levels, sums)
+        levels[: len(self.found)], number = list(self.found), len(self.found)
+        if number != 2 or not loops.add_two_odds(logged, weight, reward, levels, sums):
+            number = loops.add_odds(logged, weight, reward, levels, sums)
         for level, own in zip(levels[: max(number, 0)].tolist(), sums, strict=False):
             self.found[level] = self.found.get(level, 0.0) + own
         return bool(number >= 0)
@@ -163,10 +165,7 @@ def _proper(chances: Floats) -> tuple[bool, float]:
     """Whether the chances of every row are a distribution, and the smallest of all."""
     if not chances.size:
         return True, 0.0
-    low, total = float(chances.min()), chances.sum(axis=0)
-    total -= 1.0
-    far = np.abs(total, out=total).max()
-    return bool(low >= 0 and chances.max() <= 1 and far <= TOLERANCE), low  # of no number nothing is true
+    return bool(loops.are_proper(chances, TOLERANCE)), float(chances.min())
 
 
 def stirred(key: Any, columns: Floats) -> None:
