@@ -9,7 +9,7 @@ import numpy as np
 
 from kwis.errors import InputError
 from kwis.estimators import traits
-from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples
+from kwis.estimators.protocol import Estimator, KernelEstimator, Resamples, selects_bandwidth
 from kwis.estimators.resampling import resamples
 from kwis.results import Estimate
 from kwis.runtime.arrays import kept
@@ -96,7 +96,7 @@ class Difference:
     @property
     def selects_bandwidth(self) -> bool | None:
         """Whether a bandwidth depends on the sample; None if there is no bandwidth at all."""
-        return self.first.selects_bandwidth if isinstance(self.first, KernelEstimator) else None
+        return selects_bandwidth(self.first)
 
     def held(self, sample: PairedSample) -> Self:
         """The same with the bandwidth selected on each sample."""

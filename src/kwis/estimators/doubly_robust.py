@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from kwis.errors import InputError
 from kwis.estimators import traits
 from kwis.estimators.direct import DirectMethod
-from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples
+from kwis.estimators.protocol import KernelEstimator, ResampledEstimator, Resamples, selects_bandwidth
 from kwis.estimators.vis import VIS
 from kwis.estimators.wis import WIS
 from kwis.models.reward.predicted import with_predictions
@@ -124,7 +124,7 @@ class DoublyRobust:
     @property
     def selects_bandwidth(self) -> bool | None:
         """Whether a bandwidth depends on the sample; None if there is no bandwidth at all."""
-        return self.weighting.selects_bandwidth if isinstance(self.weighting, KernelEstimator) else None
+        return selects_bandwidth(self.weighting)
 
     def held(self, sample: WeightedSample) -> Self:
         """The same estimator with the bandwidth it selects on ``sample``."""

@@ -26,7 +26,7 @@ import numpy as np
 from kwis._validation import read_only
 from kwis.estimators import traits
 from kwis.estimators.difference import Difference, PairedSample, difference_of
-from kwis.estimators.protocol import Estimator, KernelEstimator
+from kwis.estimators.protocol import Estimator, selects_bandwidth
 from kwis.results import Estimate
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.sample import WeightedSample
@@ -126,7 +126,7 @@ class Contrast:
 
     @property
     def has_bandwidth(self) -> bool:
-        return isinstance(self.estimator, KernelEstimator) and self.estimator.selects_bandwidth is not None
+        return selects_bandwidth(self.estimator) is not None
 
     @property
     def most(self) -> float:

@@ -79,6 +79,14 @@ class KernelEstimator(Protocol):
         ...
 
 
+def selects_bandwidth(estimator: object) -> bool | None:
+    """Whether the bandwidth of an estimator depends on the sample; None where it is no
+    :class:`KernelEstimator`. Looked up directly: ``isinstance`` takes many times as long, and every
+    comparison asks.
+    """
+    return getattr(estimator, "selects_bandwidth", None) if hasattr(estimator, "held") else None
+
+
 @runtime_checkable
 class CrossValidated(Protocol):
     """Selects its bandwidth from contexts and weights alone, so that one selection serves all rewards."""

@@ -17,20 +17,24 @@ Picks = Mapping[tuple[str, str], str]
 
 
 def changes_of(
-    measured: Sequence[Measured], logging: Mapping[str, Measured], picks: Picks, intervals: Intervals
+    measured: Sequence[Measured],
+    logging: Mapping[str, Measured],
+    picks: Picks,
+    intervals: Intervals,
+    policies: int = 1,
 ) -> tuple[Change, ...]:
     """Each target against the logging policy by every estimator, then each pair of targets by the estimators
     both have.
 
     Comparisons that hold at once are those of one reward and one estimator: all targets with the logging
-    policy, or all pairs.
+    policy, or all pairs. ``policies`` is how many targets are judged together.
     """
     found: list[Change] = []
     groups = _grouped(measured)
     for members in groups.values():
-        found += compared([(one, logging[one.reward]) for one in members], picks, intervals)
+        found += compared([(one, logging[one.reward]) for one in members], picks, intervals, policies)
     for members in groups.values():
-        found += compared(list(itertools.combinations(members, 2)), picks, intervals)
+        found += compared(list(itertools.combinations(members, 2)), picks, intervals, policies)
     return tuple(found)
 
 
@@ -41,7 +45,9 @@ def _grouped(measured: Iterable[Measured]) -> dict[tuple[str, str], list[Measure
     return groups
 
 
-def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals: Intervals) -> list[Change]:
+def compared(
+    pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals: Intervals, policies: int = 1
+) -> list[Change]:
     """Differences of the pairs, with simultaneous intervals over all of them."""
     if not pairs:
         return []
@@ -51,10 +57,12 @@ def compared(pairs: Sequence[tuple[Measured, Measured]], picks: Picks, intervals
     members = {id(one): one for one in itertools.chain.from_iterable(pairs)}
     sides = [members[key] for key in place]
     found = compared_together(sides, [(place[id(a)], place[id(b)]) for a, b in pairs], intervals)
-    return [change(a, b, made, picks, intervals) for (a, b), made in zip(pairs, found, strict=True)]
+    return [change(a, b, made, picks, intervals, policies) for (a, b), made in zip(pairs, found, strict=True)]
 
 
-def change(a: Measured, b: Measured, made: Compared, picks: Picks, intervals: Intervals) -> Change:
+def change(
+    a: Measured, b: Measured, made: Compared, picks: Picks, intervals: Intervals, policies: int = 1
+) -> Change:
     """Value of ``a`` minus value of ``b``."""
     names = dict.fromkeys(one.estimate.name for one in (a, b) if one.target != LOGGING_POLICY)
     return Change(
@@ -67,6 +75,7 @@ def change(a: Measured, b: Measured, made: Compared, picks: Picks, intervals: In
         std_error=made.std_error,
         p_value=made.p_value,
         recommended=all(_recommended(one, picks) for one in (a, b)),
+        policies=policies,
         lower_is_better=a.reward in intervals.presentation.lower_is_better,
     )
 

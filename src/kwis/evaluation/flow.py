@@ -139,7 +139,8 @@ class Run:
         rows = tuple(ready.as_read(row) for row in rows)
         entries = [one for one in measured if chosen[one.target, one.reward] == one.estimate.name]
         rankings = rankings_of(entries, logging, rows, chosen, intervals)
-        changes = judged_together(changes_of(measured, logging, chosen, intervals), rankings, len(policies))
+        changes = changes_of(measured, logging, chosen, intervals, len(policies))
+        changes = judged_together(changes, rankings, len(policies))
         changes = with_relative(changes, measured, logging)
         self.steps("estimating segments")
         bounded = {name for name, one in diagnostics.items() if one.weights.bounded}

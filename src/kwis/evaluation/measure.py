@@ -15,7 +15,7 @@ from kwis.errors import UnsupportedError
 from kwis.estimators import traits
 from kwis.estimators.bandwidth_error import with_bandwidth_error
 from kwis.estimators.joint import Contrast
-from kwis.estimators.protocol import CrossValidated, Estimator, KernelEstimator, Smoother
+from kwis.estimators.protocol import CrossValidated, Estimator, Smoother, selects_bandwidth
 from kwis.estimators.resampling import resamples
 from kwis.estimators.together import Job, estimates_together, resamples_together
 from kwis.estimators.wis import WIS
@@ -180,8 +180,7 @@ def selections(
 
 
 def _selects_by_weights(estimator: Any) -> bool:
-    selects = isinstance(estimator, KernelEstimator) and bool(estimator.selects_bandwidth)
-    return selects and isinstance(estimator, CrossValidated)
+    return bool(selects_bandwidth(estimator)) and isinstance(estimator, CrossValidated)
 
 
 def _held(
@@ -193,7 +192,7 @@ def _held(
     weighting = traits.weighting(estimator)
     if weighting is not estimator:
         return replace(estimator, weighting=_held(weighting, estimator.residuals(sample), subset, chosen))
-    if not isinstance(estimator, KernelEstimator) or not estimator.selects_bandwidth:
+    if not selects_bandwidth(estimator):
         return estimator
     if not _selects_by_weights(estimator):  # but by the reward, and anew for each
         return estimator.held(sample if subset is None else sample.take(subset))
