@@ -10,15 +10,18 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 
 _VOID = frozenset(
     {"br", "circle", "col", "hr", "line", "link", "meta", "path", "polygon", "polyline", "rect"}
 )
 _SVG_SHAPES = frozenset({"circle", "line", "path", "polygon", "polyline", "rect"})
-_NOT_FOR_DISPLAY = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff]"
+_HARMFUL = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff\ud800-\udfff"
 )
+_NOT_FOR_DISPLAY = re.compile(f"[{_HARMFUL}]")
+_NOT_AS_IT_IS = re.compile(f"[{_HARMFUL}&<>\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,28 @@ def coordinate(value: float) -> str:
 def _attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
-    label = key.rstrip("_").replace("_", "-")
+    label = _label(key)
     if value is True:
         return f" {label}"
-    shown = value if isinstance(value, str) else coordinate(value)
-    return f' {_camel.get(label, label)}="{escape(clean(shown), quote=True)}"'
+    shown = _escaped(value) if isinstance(value, str) else coordinate(value)
+    return f' {label}="{shown}"'
+
+
+@cache
+def _label(key: str) -> str:
+    label = key.rstrip("_").replace("_", "-")
+    return _camel.get(label, label)
+
+
+def _escaped(text: str) -> str:
+    """Most text has nothing to escape, and a drawing has thousands of pieces: one look is enough for it."""
+    return escape(clean(text), quote=True) if _NOT_AS_IT_IS.search(text) else text
 
 
 def _rendered(node: Node) -> str:
     if node is None:
         return ""
-    return node.text if isinstance(node, Markup) else escape(clean(node), quote=True)
+    return node.text if isinstance(node, Markup) else _escaped(node)
 
 
 # HTML parsers restore the case of SVG attributes; tools that read the file as XML do not.
