@@ -416,7 +416,7 @@ def test_a_threshold_that_leaves_no_weight_is_not_chosen(how):
 
 
 def test_a_row_that_carries_all_the_weight_does_not_pass_for_a_sure_estimate():
-    """It draws the estimate to its own reward and leaves no residual there; left out, the estimate is another."""
+    """It draws the estimate to its own reward and leaves no residual; left out, the estimate is another."""
     weight, reward = np.ones(200), np.random.default_rng(0).normal(size=200)
     weight[0], reward[0] = 1e4, 30.0
     sample = kwis.WeightedSample(context=np.zeros((200, 1)), weight=weight, reward=reward)
