@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def test_influence_and_what_leaving_out_moves(seed: int) -> None:
     assert found.moves == pytest.approx(((b / (1 - share)) ** 2).sum(), rel=1e-13)
     apart = long.LeftOut.of_difference(a, b, share, other)
     expected = long.LeftOut.of(a - b, np.maximum(share, other))
-    assert apart == expected
+    assert (apart.largest, apart.most) == (expected.largest, expected.most)
+    assert dataclasses.astuple(apart) == pytest.approx(dataclasses.astuple(expected), rel=1e-13)
 
 
 def test_influence_of_a_weighted_mean() -> None:
@@ -118,3 +120,15 @@ def test_standard_errors_are_those_of_short_columns(monkeypatch: pytest.MonkeyPa
     assert found == pytest.approx(standard_error(influence, None), rel=1e-13)
     monkeypatch.setattr(long, "LONG", 64)
     assert standard_error(influence * 1e-200, None) == pytest.approx(1e-200 * found, rel=1e-12)
+
+
+@pytest.mark.parametrize("last", [[2.0, 5.0], [2.0, 5.0, -1.0]], ids=["two", "a third comes late"])
+def test_few_values_are_counted(last: list[float]) -> None:
+    rng = np.random.default_rng(2)
+    values = np.concatenate([rng.choice([2.0, 5.0], 3_000), rng.choice(last, 700)])
+    found = long.few_values(values)
+    assert found is not None
+    expected = np.unique(values, return_counts=True)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert long.few_values(rng.uniform(size=3_000)) is None

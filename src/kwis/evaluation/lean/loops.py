@@ -7,10 +7,10 @@ import numpy as np
 
 from kwis.checks.drawn import mixed
 from kwis.runtime.compile import compiled
+from kwis.stats.passes import number_of
 
 _CERTAIN = 1 - 1e-9
 _REGROUPED = {"reassoc", "contract", "nsz"}  # sums in another order, the same one always
-_OF_NUMBERS = {*_REGROUPED, "nnan"}  # where rows with what is no number are refused whatever comes of this
 _BLOCK = 512  # rows whose sums stay next to the processor
 
 
@@ -92,20 +92,24 @@ def add_logging(code, chances, logged, known, taken, ends):
     return fine
 
 
-@compiled(nogil=True, error_model="numpy", fastmath=_OF_NUMBERS)
+@compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
 def add_ratios(chances, wanted, sums):
     """Sum over rows and actions of the squared wanted chance over the other, and the largest ratio, where no
     chance is 0.
     """
-    total, most = 0.0, 0.0
+    ratio, total, most = np.empty(_BLOCK), 0.0, 0
+    sizes = ratio.view(np.int64)
     for a in range(chances.shape[0]):
-        x, p = wanted[a], chances[a]
-        for i in range(x.shape[0]):
-            ratio = x[i] / p[i]
-            total += x[i] * ratio
-            most = ratio if ratio > most else most
+        for start in range(0, chances.shape[1], _BLOCK):
+            rows = min(_BLOCK, chances.shape[1] - start)
+            x, p = wanted[a, start : start + rows], chances[a, start : start + rows]
+            for i in range(rows):
+                ratio[i] = x[i] / p[i]
+                total += x[i] * ratio[i]
+            for i in range(rows):
+                most = max(most, sizes[i])
     sums[3] += total
-    sums[6] = max(sums[6], most)
+    sums[6] = max(sums[6], number_of(most))
 
 
 @compiled(nogil=True, error_model="numpy")
