@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from kwis.kernel import nearest
 from kwis.kernel.nearest import nearest_rows
+
+
+@pytest.fixture(autouse=True, params=[0, 5_000])
+def _few(monkeypatch, request):
+    """In compiled code, and in numpy."""
+    monkeypatch.setattr(nearest, "_FEW", request.param)
 
 
 def test_neighbours_are_those_of_all_distances_sorted(monkeypatch):

@@ -10,6 +10,7 @@ from kwis.runtime.threads import each_block, row_blocks
 from kwis.typing import Floats, Ints
 
 _ROWS = 64  # whose distances are held at once, in the memory next to the processor
+_FEW = 5_000  # rows, up to which numpy is quick enough that nothing need be compiled
 _MANY_COLUMNS = 48  # with more, products are made in single precision: half the time, and nobody is near
 
 
@@ -23,10 +24,24 @@ def nearest_rows(features: Floats, count: int) -> Ints:
     found = np.empty((n, count), dtype=np.int64)
 
     def fill(rows: slice) -> None:
-        _nearest(points[rows] @ points.T, squares, rows.start, np.empty(count), found[rows])
+        products = points[rows] @ points.T
+        if n <= _FEW:
+            _one_by_one(products, squares, rows.start, found[rows])
+        else:
+            _nearest(products, squares, rows.start, np.empty(count), found[rows])
 
     each_block(fill, row_blocks(n, _ROWS))
     return found
+
+
+def _one_by_one(products: Floats, squares: Floats, first: int, out: Ints) -> None:
+    """What :func:`_nearest` finds, in numpy: the nearest, the nearest of the others, and so on."""
+    distances = np.add(np.multiply(products, -2, out=products), squares, out=products)
+    every = np.arange(len(distances))
+    distances[every, first + every] = np.inf
+    for place in range(out.shape[1]):
+        out[:, place] = distances.argmin(axis=1)
+        distances[every, out[:, place]] = np.inf
 
 
 @compiled(nogil=True, error_model="numpy")
