@@ -140,19 +140,21 @@ def betting_ends(gains, scales, few, falling, chance, steps=4_000, whole=1.0):
     return whole
 
 
+def _capital(terms, sizes, mean):
+    """What equal stakes on bets of these sizes, that the mean of the terms is higher, have become."""
+    parts = []
+    for size in sorted(set(sizes)):
+        product = 1.0
+        for x in terms:
+            product *= (1 + size * x) / (1 + size * mean)
+        parts.append(product)
+    return sum(parts) / len(parts)
+
+
 def centred_ends(weight, share, scales, largest, chance, steps=2_000):
     """The smallest and largest value on a grid at which half the stake on gains, or losses, and half of it on
     rewards less the nearest of nine guesses have not won ``1 / chance``.
     """
-
-    def capital(terms, sizes, mean):
-        parts = []
-        for size in sorted(set(sizes)):
-            product = 1.0
-            for x in terms:
-                product *= (1 + size * x) / (1 + size * mean)
-            parts.append(product)
-        return sum(parts) / len(parts)
 
     def refuted(v, upwards):
         guesses = [k / 8 for k in range(9)]
@@ -161,11 +163,11 @@ def centred_ends(weight, share, scales, largest, chance, steps=2_000):
         if upwards:
             worst = c * (largest - 1)
             sizes = [min(k, 0.9 / worst) if worst else k for k in scales]
-            plain = capital([w * s for w, s in zip(weight, share, strict=True)], scales, v)
+            plain = _capital([w * s for w, s in zip(weight, share, strict=True)], scales, v)
         else:
             sizes = [-min(k, 0.9 / (largest * (1 - c) + c)) for k in scales]
-            plain = capital([w * (1 - s) for w, s in zip(weight, share, strict=True)], scales, 1 - v)
-        return (plain + capital(centred, sizes, v)) / 2 > 1 / chance
+            plain = _capital([w * (1 - s) for w, s in zip(weight, share, strict=True)], scales, 1 - v)
+        return (plain + _capital(centred, sizes, v)) / 2 > 1 / chance
 
     low = next((k for k in range(steps + 1) if not refuted(k / steps, True)), steps)
     high = next((k for k in range(steps, -1, -1) if not refuted(k / steps, False)), 0)
@@ -178,25 +180,16 @@ def difference_end(weight, share, scales, largest, chance, steps):
     numbers c.
     """
 
-    def capital(terms, sizes, mean):
-        parts = []
-        for size in sorted(set(sizes)):
-            product = 1.0
-            for x in terms:
-                product *= (1 + size * x) / (1 + size * mean)
-            parts.append(product)
-        return sum(parts) / len(parts)
-
     rows = [*zip(weight, share, strict=True)]
     gains, losses = [w * s + 1 - s for w, s in rows], [w * (1 - s) + s for w, s in rows]
     few = [-(2.0**k) / max(largest, 2.0) for k in range(-14, 0)]
     for step in range(steps + 1):
         mean = 2 * step / steps
-        total = (capital(gains, scales, mean) + capital(losses, few, 2 - mean)) / 4
+        total = (_capital(gains, scales, mean) + _capital(losses, few, 2 - mean)) / 4
         for c in (0.125, 0.25, 0.5, 0.75, 0.875):
             worst = c * (largest - 1) - 1
             sizes = [min(k, 0.9 / worst) if worst > 0 else k for k in scales]
-            total += capital([1 + (w - 1) * (s - c) for w, s in rows], sizes, mean) / 10
+            total += _capital([1 + (w - 1) * (s - c) for w, s in rows], sizes, mean) / 10
         if total <= 1 / chance:
             return mean
     return 2.0

@@ -125,7 +125,7 @@ class _NoCache(caching.NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> None:  # noqa: ARG002 - numba's signature
         _say_once(
             "compiled code cannot be kept, as no folder can be written to: every process compiles anew, "
-            "which takes about 10 seconds"
+            "which takes about 5 seconds"
         )
         compilation.functions += 1
 
