@@ -11,6 +11,8 @@ import kwis
 from kwis import DirectMethod, DoublyRobust, KernelWIS, PredictedSample, WeightedSample
 from kwis.bandwidth.shrunk import select_shrunk
 from kwis.estimators.joint import model_error
+from kwis.estimators.registry import further_by_name
+from kwis.evaluation.recommend import has_heavy_weights
 from kwis.models.propensity.repair import fit_repair
 from kwis.models.propensity.repair_logged import fit_repair_logged
 from kwis_paper import archive
@@ -29,9 +31,9 @@ from kwis_paper.beyond.columns import (
     WEIGHTED,
 )
 from kwis_paper.beyond.criteria import choose_bandwidth, usual_grid
-from kwis_paper.beyond.intervals import student
+from kwis_paper.beyond.intervals import intervals_of, student
 from kwis_paper.beyond.measures import Smoothness, divergence, nearest_rows
-from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
+from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, clipped_pipelines, main_pipelines
 from kwis_paper.beyond.runner import run_pipelines
 from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.datasets import load
@@ -69,19 +71,23 @@ def cell(workshop: Workshop) -> Cell:
     """A cell whose log takes a sure policy for the less sure one that logged, which 180 rows are enough to
     notice.
     """
+    return _cell(workshop, Gibbs((), 0.5), Gibbs((0,), 0.3))
+
+
+def _cell(workshop: Workshop, logging: Gibbs, behaviour: Gibbs) -> Cell:
+    """The first cell of these whose policy is a Gibbs policy."""
     data = workshop.laboratory.dataset
-    wanted = (Gibbs((), 0.5), Gibbs((0,), 0.3))
     return next(
         one
         for one in dataset_cells(data.name, data.faulty, ["non-oracle"])
-        if (one.logging, one.behaviour) == wanted and one.policy_type == "Gibbs"
+        if (one.logging, one.behaviour) == (logging, behaviour) and one.policy_type == "Gibbs"
     )
 
 
-def _samples(workshop: Workshop, cell: Cell, behaviour: np.ndarray) -> PredictedSample:
+def _samples(workshop: Workshop, cell: Cell, behaviour: np.ndarray, of_set: int = _SET) -> PredictedSample:
     """One test set as the public estimators see it."""
     laboratory = workshop.laboratory
-    rows, log = laboratory.rows[1], laboratory.log(cell.logging, _SET)
+    rows, log = laboratory.rows[1], laboratory.log(cell.logging, of_set)
     evaluation = laboratory.probabilities(cell.evaluation)[rows]
     number = np.arange(rows.size)
     expected = workshop.rewards(cell.logging).test
@@ -188,6 +194,40 @@ def test_intervals_after_repair_have_its_error_added(workshop: Workshop, cell: C
     assert found["wis"].refits is None
 
 
+def test_weights_are_clipped_on_the_test_sets_where_kwis_would_clip_them(workshop: Workshop) -> None:
+    cell = _cell(workshop, Gibbs((), 0.3), Gibbs((0,), 0.3))
+    laboratory, repaired = workshop.laboratory, workshop.repair(Pair.of(cell))
+    explained, estimator = workshop.rewards(cell.logging).explained, further_by_name()[rule.CLIPPED]
+    clipped = clipped_pipelines(workshop, cell)
+    numbers = range(laboratory.design.test_sets)
+    samples = [_samples(workshop, cell, repaired.test, number + 1) for number in numbers]
+    heavy = [number for number in numbers if has_heavy_weights(samples[number], explained)]
+    assert list(clipped) == heavy
+    assert 0 < len(heavy) < len(numbers)
+
+    found = main_pipelines(
+        workshop, cell, Pairs(laboratory.test_context), Bandwidths(given=0.7, repaired=2.0)
+    )
+    picked = rule.picked(found, clipped, kept=repaired.kept, explained=explained)
+    assert [number for number in numbers if picked[number] == f"repaired-{rule.CLIPPED}"] == heavy
+    estimates = rule.estimates(found, picked, clipped)
+    intervals = intervals_of(found, laboratory.experiment(cell).reward, picked, clipped)
+    ends = {name: of_sets for name, _, of_sets in intervals}["recommended"]
+    for number in heavy:
+        public = estimator.estimate(samples[number])
+        assert estimates.value[number] == pytest.approx(public.value, rel=1e-10)
+        assert estimates.std_error[number] == pytest.approx(public.std_error, rel=1e-10)
+        refitted = clipped[number].refitted
+        assert refitted is not None
+        error = float(model_error(refitted[:, None])[0])
+        interval = kwis.StudentInterval(model_error=error).interval(estimator, samples[number], 0.95)
+        assert error > 0
+        assert ends[3, :, number] == pytest.approx([interval.low, interval.high], rel=1e-9)
+    others = [number for number in numbers if number not in heavy]
+    for number in others:
+        assert estimates.value[number] == found[picked[number]].value[number]
+
+
 def test_the_repair_learns_from_the_training_log_and_brings_the_propensities_closer(
     workshop: Workshop, cell: Cell
 ) -> None:
@@ -279,7 +319,8 @@ def test_what_is_recommended_is_one_of_the_pipelines(finished: Path) -> None:
         }
     assert picked
     for key, names in picked.items():
-        assert values["recommended"][key].tolist() == [values[name][key][t] for t, name in enumerate(names)]
+        for t, name in enumerate(names):
+            assert rule.CLIPPED in name or values["recommended"][key][t] == values[name][key][t]
 
 
 def test_a_run_in_pieces_is_the_same_as_a_run_in_one(

@@ -57,6 +57,7 @@ from kwis.result.words import decimals, gain, signed
 from kwis.results import Interval
 from kwis.sample import WeightedSample, effective_size
 from kwis.stats.influence import draw_sums
+from kwis.typing import Floats
 
 MOST_ISOLATION = 0.3
 MOST_SIGNAL = 8.0
@@ -110,15 +111,20 @@ def has_heavy_weights(sample: WeightedSample, explained: float | None = None) ->
 
     ``explained`` is the share of held-out variance that the reward model explains; None without a model.
     """
-    most, share, _ = _FEW_ROWS[_PLAIN_CLIPPED if explained is None else _MODEL_CLIPPED]
     load = sample.weight if sample.mass is None else sample.weight * sample.mass
     draws = draw_sums(load, sample.group)
+    return are_heavy(draws, sample.context.shape[1], explained)
+
+
+def are_heavy(draws: Floats, columns: int, explained: float | None) -> bool:
+    """The same from the weights of rows or groups, and the number of columns of the context."""
+    most, share, _ = _FEW_ROWS[_PLAIN_CLIPPED if explained is None else _MODEL_CLIPPED]
     rows = effective_size(draws)
     if rows >= min(most, share * len(draws)):
         return False
     if explained is None:
         return True
-    learnable = len(draws) >= ROWS_PER_COLUMN * sample.context.shape[1]
+    learnable = len(draws) >= ROWS_PER_COLUMN * columns
     return learnable and signal(rows, explained) < MOST_SIGNAL
 
 

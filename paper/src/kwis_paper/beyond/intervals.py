@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kwis import VIS, EmpiricalBernstein, LogarithmicSmoothing, WeightedSample
-from kwis.estimators.joint import model_error
+from kwis import VIS, EmpiricalBernstein, LogarithmicSmoothing, StudentInterval, WeightedSample
+from kwis.estimators.joint import Contrast, model_error
 from kwis.intervals import IntervalMethod
 from kwis.intervals.student import (
     LONGEST_ARM,
@@ -50,14 +50,27 @@ SHOWN = (
 
 
 def intervals_of(
-    found: Mapping[str, Influenced], reward: Floats, picked: Sequence[str]
+    found: Mapping[str, Influenced],
+    reward: Floats,
+    picked: Sequence[str],
+    clipped: Mapping[int, Contrast] | None = None,
 ) -> tuple[tuple[str, str, Floats], ...]:
     """Estimator, method and ends ``(levels, 2, test_sets)``; ``picked`` are the pipelines behind the
-    recommended one, by test set.
+    recommended one, by test set, and ``clipped`` their estimates where weights are heavy.
     """
-    made = {name: student(found[name], reward, _whole(found, name)) for name in {*INTERVALS_OF[1:], *picked}}
-    made[INTERVALS_OF[0]] = np.stack([made[name][..., t] for t, name in enumerate(picked)], axis=-1)
+    clipped = clipped or {}
+    names = {*INTERVALS_OF[1:], *(name for t, name in enumerate(picked) if t not in clipped)}
+    made = {name: student(found[name], reward, _whole(found, name)) for name in names}
+    made[INTERVALS_OF[0]] = np.stack(
+        [_ends(clipped[t]) if t in clipped else made[name][..., t] for t, name in enumerate(picked)], axis=-1
+    )
     return tuple((name, STUDENT, made[name]) for name in INTERVALS_OF)
+
+
+def _ends(estimate: Contrast) -> Floats:
+    """Ends ``(levels, 2)``."""
+    found = [StudentInterval().of(estimate, level) for level in LEVELS]
+    return np.array([[one.low, one.high] for one in found])
 
 
 def _whole(found: Mapping[str, Influenced], name: str) -> Influenced | None:

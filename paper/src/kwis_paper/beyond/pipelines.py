@@ -9,10 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kwis import PredictedSample, WeightedSample
+from kwis.estimators.joint import Contrast
 from kwis.estimators.neighbourhood import LocalSums
+from kwis.estimators.registry import further_by_name
 from kwis.sample import safe_ratio
 from kwis.typing import Bandwidth, Floats, Ints
 from kwis_paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
+from kwis_paper.beyond.rule import CLIPPED, heavy_sets
 from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.estimates import Influenced, local_of, mean_of, ratio_of
 from kwis_paper.grid import Cell
@@ -100,6 +104,24 @@ class Bench:
             )
         return found
 
+    def clipped(self, number: int, context: Floats, weight: Floats, refits: Floats) -> Contrast:
+        """What the rule recommends for heavy weights, on the test set with this number, counted from 0.
+
+        ``weight`` is ``(n, test_sets)``, and ``refits`` are ``(parts, n, test_sets)`` propensities of the
+        logged actions; empty where nothing was repaired.
+        """
+        estimator = further_by_name()[CLIPPED]
+
+        def sample(weights: Floats) -> PredictedSample:
+            logged = WeightedSample(context=context, weight=weights[:, number], reward=self.reward[:, number])
+            return PredictedSample(
+                logged, predicted=self.predicted[:, number], predicted_value=self.value[:, 0]
+            )
+
+        refitted = [estimator.estimate(sample(self.weight_from(one))).value for one in refits]
+        found = Contrast.of(estimator, sample(weight))
+        return replace(found, refitted=np.array(refitted)) if refitted else found
+
     def local_estimates(self, weight: Floats, sums: LocalSums) -> Found:
         """Estimators with weights divided by their local mean."""
         (plain, normalised), (_, rest) = local_of(weight, [self.reward, self.reward - self.predicted], sums)
@@ -147,6 +169,15 @@ def main_pipelines(workshop: Workshop, cell: Cell, pairs: Pairs, bandwidths: Ban
         **{f"{REPAIRED}{name}": one for name, one in after.items()},
         **{f"{ORACLE}{name}": truth[name] for name in WITH_ORACLE},
     }
+
+
+def clipped_pipelines(workshop: Workshop, cell: Cell) -> dict[int, Contrast]:
+    """The clipped estimates of the test sets with heavy weights, by their number, from 0."""
+    laboratory, repaired = workshop.laboratory, workshop.repair(Pair.of(cell))
+    bench, context = Bench.of(workshop, cell), laboratory.test_context
+    weight = bench.weight(repaired.test)
+    heavy = heavy_sets(weight, context.shape[1], workshop.rewards(cell.logging).explained)
+    return {number: bench.clipped(number, context, weight, repaired.refits) for number in heavy}
 
 
 def _both(bench: Bench, weight: Floats, sums: LocalSums) -> Found:

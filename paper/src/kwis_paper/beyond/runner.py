@@ -24,7 +24,7 @@ from kwis_paper.beyond.averaged import averaged
 from kwis_paper.beyond.columns import PARTS, RECOMMENDED, REPAIRS, Part
 from kwis_paper.beyond.intervals import BOUNDED, bounds_of, intervals_of
 from kwis_paper.beyond.measures import Smoothness, divergence
-from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, main_pipelines
+from kwis_paper.beyond.pipelines import Bandwidths, Bench, ablation, clipped_pipelines, main_pipelines
 from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.cost import BATCH
 from kwis_paper.datasets import Dataset, load
@@ -157,12 +157,13 @@ class _Dataset:
         )
         found = main_pipelines(self.workshop, cell, self.sums.pairs, bandwidths)
         explained = self.workshop.rewards(cell.logging).explained
-        picked = rule.picked(found, kept=repaired.kept, explained=explained)
+        clipped = clipped_pipelines(self.workshop, cell)
+        picked = rule.picked(found, clipped, kept=repaired.kept, explained=explained)
         columns = PARTS["main"].columns
         named = ((name, one.estimates) for name, one in found.items() if name in columns)
         return PipelineResults(
-            estimates=(*named, (RECOMMENDED, rule.estimates(found, picked))),
-            intervals=intervals_of(found, self.laboratory.experiment(cell).reward, picked),
+            estimates=(*named, (RECOMMENDED, rule.estimates(found, picked, clipped))),
+            intervals=intervals_of(found, self.laboratory.experiment(cell).reward, picked, clipped),
             measures=(
                 Measure(name="picked", value=math.nan, words=" ".join(picked)),
                 Measure(name="isolation", value=float(rule.isolation(found).mean())),
