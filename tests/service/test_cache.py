@@ -121,3 +121,16 @@ def test_functions_are_counted_as_compiled_unless_they_were_kept(module: Path, t
     places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert run(module, **places) == ["42 1.0 0", "0", "2"]
     assert run(module, **places) == ["42 1.0 1", "0", "0"]
+
+
+def test_a_first_run_at_a_prompt_says_once_that_it_compiles(module: Path, tmp_path: Path) -> None:
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    module.write_text(f"import sys\nsys.stderr, sys.ps1 = sys.stdout, '> '\n{WORK}")
+    first, *rest = run(module, **places)
+    assert first == "kwis is compiling, first run only: about 5 seconds"
+    assert rest == ["42 1.0 0", "0"]
+    assert run(module, **places) == ["42 1.0 1", "0"]
+
+
+def test_a_first_run_of_a_script_says_nothing(module: Path, tmp_path: Path) -> None:
+    assert run(module, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == ["42 1.0 0", "0"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,7 +105,8 @@ class _Cache(caching.FunctionCache):
         except Exception:  # whatever a damaged file leads to
             self._forget()
             found = None
-        compilation.functions += found is None
+        if found is None:
+            _begin()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -127,7 +129,16 @@ class _NoCache(caching.NullCache):
             "compiled code cannot be kept, as no folder can be written to: every process compiles anew, "
             "which takes about 5 seconds"
         )
-        compilation.functions += 1
+        _begin()
+
+
+def _begin() -> None:
+    """Count a function that is compiled, and tell who waits at a prompt or a notebook why it takes long; the
+    command says so itself.
+    """
+    if not compilation.functions and hasattr(sys, "ps1") and sys.stderr is not None:
+        print("kwis is compiling, first run only: about 5 seconds", file=sys.stderr)
+    compilation.functions += 1
 
 
 def _cache_of(function: Any) -> Any:
