@@ -119,7 +119,7 @@ def propensity_report(
     if family.pairs or pooled is not None:
         if pooled is not None:
             family = replace(family, size=family.size + pooled.size)
-        smallest = smallest_by_chance(family, null, pooled)
+        smallest = smallest_by_chance(family, null, pooled, level)
         tests = family.judged(smallest) if family.pairs else ()
         failures = _failures(family, tests, smallest, level, names, pooled)
         tests += () if pooled is None else pooled.judged(smallest, family.size)

@@ -3,36 +3,44 @@
 The same contexts, propensities, regions, masses and groups; only the actions are new. If the smallest p-value
 of the log itself does not stand out among these, nothing speaks against the propensities. With the whole
 distribution known this test is exact, whatever the p-values of the single tests are worth. Drawing stops as
-soon as so many redrawn logs are as bad as the log that it cannot fail any more (Besag and Clifford, 1991), or
-where none of the first few hundred is, as it cannot pass any more.
+soon as so many redrawn logs are as bad as the log that it will hardly fail any more (Besag and Clifford,
+1991), or where none of the first few hundred is, as it cannot pass any more.
 """
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations
 
 import numpy as np
 
-from kwis.checks.drawn import keys_of, place_in, uniform
+from kwis.checks.cells import Cells, columns_of
+from kwis.checks.drawn import keys_of
 from kwis.checks.family import Family
 from kwis.checks.null import Null
 from kwis.checks.pooled import Pooled
-from kwis.runtime.compile import compiled
+from kwis.checks.redrawing import TOGETHER, add_draws
 from kwis.runtime.threads import each_block, row_blocks
-from kwis.typing import Floats, Ints
+from kwis.typing import Floats
 
 _MOST_DRAWS = 999
 _LEAST_DRAWS = 199
 _BATCH = 100
 _WORK = 2e9  # additions that may be spent on more draws than the fewest
-_ENOUGH = 50  # redrawn logs as bad as the log
+_ENOUGH = 50  # redrawn logs as bad as the log; fewer near the level would decide by chance
+_FEWEST, _ABOVE = (
+    20,
+    1.6,
+)  # are enough where their share is so many times the level: once in 100 that is chance
 _CLEAR = 300  # redrawn logs that are all less bad: with 1 in 20 as bad, none would be once in 5 million logs
 _CELLS = 1 << 21  # entries of the largest array in flight
-_TOGETHER = 16  # draws that go by a row at a time
 _FEW = 8  # actions that are quicker counted than searched, and added to all sums than to one
 
 
-def smallest_by_chance(family: Family, null: Null, pooled: Pooled | None = None) -> Floats:
-    """Sorted smallest p-values of a family and the pooled tests, one for each log with redrawn actions."""
+def smallest_by_chance(
+    family: Family, null: Null, pooled: Pooled | None = None, level: float = 0.05
+) -> Floats:
+    """Sorted smallest p-values of a family and the pooled tests, one for each log with redrawn actions: so
+    many that it is clear whether the tests fail at ``level``.
+    """
     families: list[_Redrawn | Pooled] = [] if pooled is None else [pooled]
     if family.pairs:
         families.append(_Redrawn(family, null))
@@ -40,12 +48,19 @@ def smallest_by_chance(family: Family, null: Null, pooled: Pooled | None = None)
     most = min(one.most for one in families)
     smallest = np.empty(0)
     as_bad = 0
-    while len(smallest) < most and as_bad < _ENOUGH and (as_bad or len(smallest) < _CLEAR):
+    while len(smallest) < most and not _is_clear(as_bad, len(smallest), level):
         draws = min(_BATCH, most - len(smallest))
         by_family = [one.redrawn_p_values(len(smallest), draws).min(axis=1) for one in families]
         smallest = np.append(smallest, np.min(by_family, axis=0))
         as_bad = int((smallest <= own).sum())
     return np.sort(smallest)
+
+
+def _is_clear(as_bad: int, draws: int, level: float) -> bool:
+    """Whether more logs need not be drawn, of which so many were as bad as the log."""
+    if not as_bad:
+        return draws >= _CLEAR
+    return as_bad >= _ENOUGH or (as_bad >= _FEWEST and as_bad >= _ABOVE * level * draws)
 
 
 class _Redrawn:
@@ -63,13 +78,13 @@ class _Redrawn:
         column = {id(one): j for j, one in enumerate([*self.actions, *self.others])}
         self.of_column = np.array([column[id(family.subjects[s])] for s in of_subject], dtype=np.int64)
         self.everywhere = sum(one.kind == "confidence" for one in self.others)
-        self.places = _places(family)
+        self.cells = Cells.of(family)
         self.mass = np.ones(family.n) if family.mass is None else family.mass
         self.powers = (1,) if family.known.all() else (1, 2, 3)
         width = len(self.powers) * (1 + len(self.others))
         self.block = max(1, _CELLS // (null.chance.shape[1] * (len(self.powers) + len(self.others))))
         self.most = int(
-            np.clip(_WORK / (family.n * (8 + self.places.shape[1] * width)), _LEAST_DRAWS, _MOST_DRAWS)
+            np.clip(_WORK / (family.n * (8 + len(columns_of(family)) * width)), _LEAST_DRAWS, _MOST_DRAWS)
         )
 
     def own_p_values(self) -> Floats:
@@ -90,7 +105,7 @@ class _Redrawn:
         ends = self.null.chance[rows].cumsum(axis=1)
         slot = np.full(ends.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
-        whole = -(-draws // _TOGETHER) * _TOGETHER
+        whole = -(-draws // TOGETHER) * TOGETHER
         out = np.empty((len(self.powers), whole, len(self.of_column)))
         group = (
             np.empty(0, dtype=np.int64)
@@ -98,24 +113,26 @@ class _Redrawn:
             else self.family.group[rows].astype(np.int64)
         )
         few = ends.shape[1] <= _FEW
-        sums = (len(self.actions) + len(self.others)) * len(self.powers) * _TOGETHER
-        _redraw(
+        sums = (len(self.actions) + len(self.others)) * len(self.powers) * TOGETHER
+        add_draws(
             keys_of(self.seed, first, whole),
             rows.start,
             ends / ends[:, -1:],
             self._gains(rows),
             slot,
             self.everywhere,
-            self.places[rows],
+            self.cells.of_row[rows],
             group,
             np.sqrt(self.family.shared),
             self.of_column,
-            self.of_region,
-            np.empty((2, _TOGETHER)),
-            np.empty((2, _TOGETHER), dtype=np.int64),
+            self.cells.starts[self.of_region],
+            self.cells.starts[self.of_region + 1],
+            self.cells.of_region,
+            np.empty((2, TOGETHER)),
+            np.empty((2, TOGETHER), dtype=np.int64),
             np.zeros(sums),
-            None if few else np.empty(len(self.powers) * _TOGETHER),
-            np.empty((len(self.family.regions), sums)),
+            None if few else np.empty(len(self.powers) * TOGETHER),
+            np.empty((self.cells.number, sums)),
             out,
         )
         return out[:, :draws] + self._without_actions(rows)[:, None, :]
@@ -145,114 +162,3 @@ class _Redrawn:
             ]
         )
         return np.stack([(means**power @ inside)[self.of_column, self.of_region] for power in self.powers])
-
-
-def _places(family: Family) -> Ints:
-    """``(n, columns)`` numbers of the regions that each row is in, -1 for none; regions of one column never
-    overlap.
-    """
-    used = sorted({r for _, r in family.pairs})
-    columns = list(dict.fromkeys([None, *(family.regions[r].column for r in used)]))
-    places = np.full((family.n, len(columns)), -1, dtype=np.int64)
-    for r in used:
-        places[family.regions[r].rows, columns.index(family.regions[r].column)] = r
-    return places
-
-
-# Whatever needs memory is handed in: every array made in compiled code adds to the time it takes to compile.
-# Where ``own`` is None, as with few actions, what it would be used for is left out.
-@compiled(nogil=True, error_model="numpy")
-def _redraw(
-    keys,
-    start,
-    ends,
-    gains,
-    slot,
-    everywhere,
-    places,
-    group,
-    sharing,
-    of_column,
-    of_region,
-    numbers,
-    chosen,
-    added,
-    own,
-    total,
-    out,
-):
-    """For each draw new actions, and the sums of what they add, by power, subject and region.
-
-    The last ``everywhere`` of the subjects are summed over the whole log alone. Each row looks up a uniform
-    number of its own or, as often as ``sharing`` says, that of its group. ``_TOGETHER`` draws go by the row
-    together, so that what they add is added to sums beside each other: of draw ``d`` in ``added`` and in
-    every region's ``total`` at ``(subject * powers + power) * _TOGETHER + d``. Powers of what others add are
-    taken here: looking them up would take longer.
-    """
-    n, k, width = gains.shape
-    powers = out.shape[0]
-    step = powers * _TOGETHER
-    others = (width - powers) * step
-    actions = added.shape[0] - others
-    number, which = numbers[0], numbers[1]
-    taken, place = chosen[0], chosen[1]
-    for begin in range(0, out.shape[1], _TOGETHER):
-        for r in range(total.shape[0]):
-            for z in range(total.shape[1]):
-                total[r, z] = 0.0
-        for i in range(n):
-            for d in range(_TOGETHER):
-                number[d] = uniform(keys[0, begin + d], start + i)
-            if group.shape[0] > 0:
-                for d in range(_TOGETHER):
-                    which[d] = uniform(keys[2, begin + d], start + i)
-                for d in range(_TOGETHER):
-                    if which[d] < sharing:
-                        number[d] = uniform(keys[1, begin + d], group[i])
-            if own is None:
-                for d in range(_TOGETHER):
-                    taken[d] = 0
-                for a in range(k - 1):
-                    for d in range(_TOGETHER):
-                        taken[d] += ends[i, a] <= number[d]
-            else:
-                for d in range(_TOGETHER):
-                    taken[d] = place_in(ends, i, number[d])
-            for j in range(width - powers):
-                z = actions + j * step
-                for d in range(_TOGETHER):
-                    added[z + d] = gains[i, taken[d], powers + j]
-                for p in range(1, powers):
-                    for d in range(_TOGETHER):
-                        added[z + p * _TOGETHER + d] = added[z + (p - 1) * _TOGETHER + d] * added[z + d]
-            for z in range(actions):
-                added[z] = 0.0
-            for d in range(_TOGETHER):
-                place[d] = slot[taken[d]] * step + d
-                if place[d] < 0:
-                    continue
-                for c in range(powers):
-                    if own is None:
-                        added[place[d] + c * _TOGETHER] = gains[i, taken[d], c]
-                    else:
-                        own[c * _TOGETHER + d] = gains[i, taken[d], c]
-            begun = 0
-            if own is not None:
-                begun = actions
-            for c in range(places.shape[1]):
-                r = places[i, c]
-                if r < 0:
-                    continue
-                stop = added.shape[0] if c == 0 else added.shape[0] - everywhere * step
-                part, more = total[r, begun:stop], added[begun:stop]
-                for z in range(more.shape[0]):
-                    part[z] += more[z]
-                if own is not None:
-                    for d in range(_TOGETHER):
-                        if place[d] >= 0:
-                            for p in range(powers):
-                                total[r, place[d] + p * _TOGETHER] += own[p * _TOGETHER + d]
-        for p in range(powers):
-            for d in range(_TOGETHER):
-                for t in range(of_column.shape[0]):
-                    out[p, begin + d, t] = total[of_region[t], of_column[t] * step + p * _TOGETHER + d]

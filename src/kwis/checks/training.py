@@ -174,7 +174,7 @@ class Nearby:
         if self._same is None:
             groups = [np.flatnonzero(self.action == code) for code in np.unique(self.action)]
             self._same = [
-                (rows, nearest_rows(self.features[rows], min(_ALIKE, rows.size - 1)))
+                (rows, nearest_rows(self.features[rows], min(_ALIKE, rows.size - 1), self.action.size))
                 for rows in groups
                 if rows.size > 1
             ]
