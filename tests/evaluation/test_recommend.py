@@ -276,10 +276,10 @@ def test_without_a_reward_model_weights_are_clipped_below_100_effective_rows_and
     ("rows", "explained", "heavy"),
     [
         (96, -0.1, True),
-        (96, 0.07, True),
-        (96, 0.08, False),
-        (24, 0.24, True),
-        (24, 0.26, False),
+        (96, 0.04, True),
+        (96, 0.06, False),
+        (24, 0.17, True),
+        (24, 0.18, False),
         (24, 1.0, False),
     ],
 )

@@ -19,7 +19,7 @@ nobody can shop for the answer.
 3. Heavy weights are clipped where a few rows decide: there a bias smaller than their noise is the better
    bargain. With a reward model that is so with fewer than 200 effective rows (or groups), and fewer than
    half of all, if so few rows cannot tell what the model explains from noise: :func:`signal`, their number
-   times the explained over the unexplained share of the rewards, is below 8. Where it is above, policies
+   times the explained over the unexplained share of the rewards, is below 5. Where it is above, policies
    differ by more than the noise. A model with fewer than two rows for each column of the context could not
    learn, and what it explains shows nothing. A short log alone is no reason: its weights may be light, and
    clipping them hides what tells policies apart. The choice is then
@@ -60,7 +60,7 @@ from kwis.stats.influence import draw_sums
 from kwis.typing import Floats
 
 MOST_ISOLATION = 0.3
-MOST_SIGNAL = 8.0
+MOST_SIGNAL = 5.0
 ROWS_PER_COLUMN = 2
 HEAVY_WEIGHTS = ("normalised-clipping", "doubly-robust-half-normalised-clipping")
 """What takes part where weights are heavy: without a reward model, and with one."""
