@@ -34,11 +34,12 @@ if TYPE_CHECKING:
         TruncatedVIS,
     )
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.look import Look
     from kwis.evaluation.plan import Plan, plan
     from kwis.evaluation.run import evaluate
     from kwis.evaluation.sensitivity import sensitivity
     from kwis.evaluation.spread_of_rewards import RewardDistributions, reward_distributions
-    from kwis.evaluation.watch import Look, watch
+    from kwis.evaluation.watch import watch
     from kwis.intervals import (
         BettingSequence,
         Bootstrap,
@@ -87,7 +88,8 @@ _HOMES = {
     "kwis.evaluation.sensitivity": ("sensitivity",),
     "kwis.evaluation.plan": ("plan", "Plan"),
     "kwis.evaluation.spread_of_rewards": ("reward_distributions", "RewardDistributions"),
-    "kwis.evaluation.watch": ("watch", "Look"),
+    "kwis.evaluation.look": ("Look",),
+    "kwis.evaluation.watch": ("watch",),
     "kwis.result.diff": ("diff",),
     "kwis.result.keep": ("load",),
     "kwis.evaluation": ("Evaluation",),

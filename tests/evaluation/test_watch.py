@@ -14,6 +14,7 @@ import pytest
 import kwis
 from kwis.cli.main import main
 from kwis.data.read import arrivals
+from kwis.evaluation import counted
 from kwis.evaluation import watch as module
 from tests.everyday.logs import write_csv
 
@@ -98,7 +99,7 @@ def test_a_watch_killed_at_any_step_goes_on_as_if_it_had_not_been(
         for day in range(4):
             arrive(folder, f"{day}.csv", 150, day)
     expected = look(whole)
-    write, steps = module.write_whole, iter(range(1_000))
+    write, steps = counted.write_whole, iter(range(1_000))
 
     class Killed(BaseException):
         pass
@@ -112,7 +113,7 @@ def test_a_watch_killed_at_any_step_goes_on_as_if_it_had_not_been(
             raise Killed  # right after
         return written
 
-    monkeypatch.setattr(module, "write_whole", dies)
+    monkeypatch.setattr(counted, "write_whole", dies)
     lives = 0
     while True:
         try:

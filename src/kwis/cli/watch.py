@@ -15,7 +15,7 @@ from kwis.cli.terminal import clear_errors, print_answer, say
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
-    from kwis.evaluation.watch import Look
+    from kwis.evaluation.look import Look
 
 SCHEMA = "kwis-look/1"
 """Name and version of the JSON printed."""

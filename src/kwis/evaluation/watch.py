@@ -9,12 +9,11 @@ that is killed loses at most the work on one file, and counts no file twice.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,6 +25,8 @@ from kwis.data.read.arrivals import Arrived, Waiting, arrived, digest, is_change
 from kwis.data.read.assemble import assemble
 from kwis.data.read.read_log import completed, read_source
 from kwis.errors import InputError
+from kwis.evaluation.counted import Counted
+from kwis.evaluation.look import Look
 from kwis.evaluation.tally import Tally
 from kwis.intervals.sequence import BettingSequence
 from kwis.models.propensity.check import known_distribution
@@ -34,103 +35,15 @@ from kwis.policy.discrete import importance_weights
 from kwis.policy.marginal import marginal_weights
 from kwis.policy.simple import EpsilonGreedy, Uniform
 from kwis.policy.target import Targets, resolve_targets
-from kwis.results import Interval
 from kwis.runtime.process import muted
-from kwis.runtime.writing import writable, write_whole
+from kwis.runtime.writing import writable
 
-SCHEMA = "kwis-watch/1"
-"""Name and version of the file in which a watch keeps what it has counted."""
 STATE_NAME = ".kwis-watch.json"
 SETTLE = 2.0
 """Seconds without a change after which a file may be whole."""
 ALARM = 20.0
 """Capital of the bets against propensities at which they are called wrong: 5 %, over all looks."""
 _REFUSED = ("group", "row_weight", "query", "allow_external")
-Standing = Literal["passed", "failed", "open"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What a watched log says at one look.
-
-    Attributes
-    ----------
-    rows, files, fresh
-        Rows and files counted so far, and the names of the files counted at this look.
-    waiting
-        Files that are not whole yet, and why.
-    repeated
-        From files that hold the same bytes as another to the other, which was counted.
-    logging
-        Interval of the logging policy's value.
-    values, changes
-        From each target to the interval of its value, and of its difference to the logging policy. Those of
-        all targets hold together, at this and every other look.
-    level
-        Probability with which they do.
-    propensities_wrong
-        Whether weights are too large on average for the propensities to be right: called so by mistake with
-        a probability of 5 % at most, over all looks.
-
-    See Also
-    --------
-    kwis.watch : makes it.
-    kwis.BettingSequence : its intervals.
-
-    Examples
-    --------
-    >>> context = ["country", "device", "age", "member", "signup", "hour"]
-    >>> path = kwis.sample_log(200).write("day-1.csv")
-    >>> look = kwis.watch(".", "p_new", reward="click", context=context, settle=0)
-    >>> isinstance(look, kwis.Look), look.rows, look.fresh
-    (True, 200, ('day-1.csv',))
-    """
-
-    rows: int
-    files: int
-    fresh: tuple[str, ...]
-    waiting: tuple[Waiting, ...]
-    repeated: Mapping[str, str]
-    level: float
-    logging: Interval
-    values: Mapping[str, Interval]
-    changes: Mapping[str, Interval]
-    propensities_wrong: bool
-
-    def standing(
-        self, *, below: float | None = None, above: float | None = None, change: bool = False
-    ) -> Standing:
-        """Whether every target is known not to be below, or above, a limit.
-
-        ``"passed"``: the intervals of all targets are on the right side; ``"failed"``: one is on the wrong
-        side, or propensities are wrong; ``"open"``: neither yet.
-        """
-        if self.propensities_wrong:
-            return "failed"
-        found = [*(self.changes if change else self.values).values()]
-        if any(
-            (below is not None and one.high < below) or (above is not None and one.low > above)
-            for one in found
-        ):
-            return "failed"
-        passed = all(
-            (below is None or one.low >= below) and (above is None or one.high <= above) for one in found
-        )
-        return "passed" if passed and self.rows else "open"
-
-    def __repr__(self) -> str:
-        lines = [f"{_count(self.rows, 'decision')} in {_count(self.files, 'file')}, {len(self.fresh)} new"]
-        if self.rows:
-            lines.append(f"  logging policy  {_shown(self.logging)}")
-            for name, value in self.values.items():
-                lines.append(f"  {name}  {_shown(value)}; change {_shown(self.changes[name], sign=True)}")
-            together = f", for all {len(self.values)} targets together" if len(self.values) > 1 else ""
-            lines.append(f"  intervals hold at every look with {self.level:.4g}{together}")
-        if self.propensities_wrong:
-            lines.append("  do not trust: propensities are wrong, as weights are too large on average")
-        lines += [f"  waiting for {one.name}: {one.reason}" for one in self.waiting]
-        lines += [f"  {name} is a copy of {other}, counted once" for name, other in self.repeated.items()]
-        return "\n".join(lines)
 
 
 @takes_log_arguments
@@ -214,7 +127,7 @@ def watch(
             raise InputError(f"`{name}` must not be given to a watch, got {said.get(name)!r}")
     files = arrived(folder)
     place = Path(folder) / STATE_NAME if state is None else Path(state)
-    kept = _Kept.read(writable(place, "state"), how, _settings(arguments))
+    kept = Counted.read(writable(place, "state"), how, _settings(arguments))
     new = kept.new(files)
     whole, waiting = settled(new, settle)
     fresh, repeated = [], {}
@@ -300,7 +213,7 @@ def _draws_any(target: Targets) -> bool:
 
 
 def _look(
-    kept: _Kept,
+    kept: Counted,
     how: BettingSequence,
     level: float,
     fresh: list[str],
@@ -323,69 +236,6 @@ def _look(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """What was counted: settings, from each file to its size, time and digest, and the sums."""
-
-    settings: Mapping[str, str]
-    files: Mapping[str, tuple[int, int, str]]
-    tally: Tally | None
-
-    @classmethod
-    def read(cls, path: Path, how: BettingSequence, settings: Mapping[str, str]) -> _Kept:
-        if not path.exists() or path.stat().st_size == 0:
-            return cls(settings=settings, files={}, tally=None)
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            before = dict(found["settings"])
-            files = {
-                str(name): (int(size), int(changed), str(mark))
-                for name, (size, changed, mark) in found["files"].items()
-            }
-            for name in {**before, **settings}:
-                if before.get(name) != settings.get(name):
-                    raise InputError(
-                        f"`{name}` must be {before.get(name, 'left out')} as in {str(path)!r}, got "
-                        f"{settings.get(name, 'none')}; another `state` starts anew"
-                    )
-            tally = None if found["tally"] is None else Tally.of_plain(how, found["tally"])
-        except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            if isinstance(problem, InputError):
-                raise
-            raise InputError(f"`state` must be a file that a watch wrote, got {str(path)!r}") from None
-        return cls(settings=settings, files=files, tally=tally)
-
-    def new(self, files: list[Arrived]) -> list[Arrived]:
-        """Files not counted yet; one that was counted and is another now is refused."""
-        fresh = []
-        for file in files:
-            before = self.files.get(file.name)
-            if before is None:
-                fresh.append(file)
-            elif before[:2] != (file.size, file.changed) and digest(file.path) != before[2]:
-                raise InputError(
-                    f"{file.name!r} must not change after it was counted, and had {before[0]:,} bytes then, "
-                    f"{file.size:,} now; another `state` starts anew"
-                )
-        return fresh
-
-    def holding(self, mark: str) -> str | None:
-        """A counted file with these bytes."""
-        return next((name for name, (_, _, other) in self.files.items() if other == mark), None)
-
-    def after(self, file: Arrived, mark: str, tally: Tally | None) -> _Kept:
-        return replace(self, files={**self.files, file.name: (file.size, file.changed, mark)}, tally=tally)
-
-    def write(self, path: Path) -> None:
-        content = {
-            "schema": SCHEMA,
-            "settings": self.settings,
-            "files": self.files,
-            "tally": None if self.tally is None else self.tally.plain(),
-        }
-        write_whole(path, f"{json.dumps(content, allow_nan=False)}\n".encode(), "state")
-
-
 def _settings(arguments: Mapping[str, Any]) -> dict[str, str]:
     """What has to stay the same from look to look, as code."""
     writer = Writer()
@@ -396,12 +246,3 @@ def _settings(arguments: Mapping[str, Any]) -> dict[str, str]:
 def _alone(value: Any) -> Any:
     """A list of one name as the name: the command has lists where a call may have either."""
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _shown(one: Interval, *, sign: bool = False) -> str:
-    form = "+.4g" if sign else ".4g"
-    return f"{one.value:{form}}, {one.low:{form}} to {one.high:{form}}"
