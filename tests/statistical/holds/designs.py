@@ -15,7 +15,7 @@ from tests.statistical.holds import spec
 from tests.statistical.holds.misreports import MISREPORTS
 from tests.statistical.holds.names import stream
 
-COUNT = 3360
+COUNT = 3640
 SHARES = {"mild": 0.7, "moderate": 0.35, "heavy": 0.1, "enormous": 0.02}
 """Effective share of the rows, in a large log, by how heavy the weights are."""
 ROWS = {200: 0.2, 500: 0.3, 1000: 0.2, 2000: 0.2, 5000: 0.09, 20_000: 0.01}
