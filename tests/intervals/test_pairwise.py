@@ -10,6 +10,7 @@ import pytest
 
 import kwis
 from kwis.estimators.joint import Contrast, Joint, critical_value_of_pairs
+from kwis.intervals.apart import Apart, Side
 from kwis.intervals.pairwise import Differences
 
 ESTIMATORS = [
@@ -84,13 +85,63 @@ def test_an_estimate_less_itself_is_nothing():
     assert (found.value[0], found.std_error[0], found.p_values()[0]) == (0.0, 0.0, 1.0)
 
 
+def _without_leverage(side):
+    return replace(side, estimate=replace(side.estimate, leverage=None))
+
+
+@pytest.mark.parametrize("leverage", ["all", "some", "none"])
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
-def test_many_differences_are_the_same_in_compiled_code(monkeypatch, grouped, unit):
+def test_many_differences_are_the_same_in_compiled_code(monkeypatch, leverage, grouped, unit):
     monkeypatch.setattr("kwis.intervals.pairwise._MANY", 1)
+    monkeypatch.setattr("kwis.intervals.apart._DRAWS", 32)
+    monkeypatch.setattr("kwis.intervals.apart._PAIRS", 7)
     group = np.random.default_rng(1).integers(20, size=60) if grouped else None
     sides = _sides(ESTIMATORS[: 3 if unit != 1 else None], group=group, unit=unit)
-    _check([*sides, replace(sides[0], estimate=replace(sides[0].estimate, leverage=None))])
+    if leverage != "all":
+        sides = [_without_leverage(side) if leverage == "none" else side for side in sides]
+        sides.append(_without_leverage(sides[0]))
+    assert (Apart.of([Side.of(side, True, 0.1) for side in sides], 0.1, None) is None) == (leverage == "some")
+    _check(sides)
+
+
+def test_differences_of_estimates_of_very_different_sizes_are_not_lost(monkeypatch):
+    monkeypatch.setattr("kwis.intervals.pairwise._MANY", 1)
+    _check([*_sides(ESTIMATORS[:3]), *_sides(ESTIMATORS[:2], unit=1e-40)])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_pair_in_compiled_code_does_not_depend_on_the_others(monkeypatch, grouped):
+    monkeypatch.setattr("kwis.intervals.pairwise._MANY", 1)
+    group = np.random.default_rng(1).integers(20, size=60) if grouped else None
+    sides = _sides([kwis.WIS(), kwis.KernelWIS(0.5, normalised=True), kwis.WIS()], group=group)
+    sides.append(_sides([kwis.WIS()], group=group, unit=300.0)[0])
+    pairs = list(itertools.combinations(range(4), 2))
+    together = Differences.of(STUDENT, sides, pairs)
+    for number, (a, b) in enumerate(pairs):
+        alone = Differences.of(STUDENT, [sides[a], sides[b]], [(0, 1)])
+        for name in ("value", "std_error", "error", "freedom", "bias"):
+            assert getattr(together, name)[number] == getattr(alone, name)[0], name
+
+
+def test_an_estimate_and_its_difference_know_what_their_bias_is_measured_by():
+    rng = np.random.default_rng(3)
+    samples = [
+        kwis.WeightedSample(context=rng.normal(size=(50, 1)), weight=rng.exponential(size=50), reward=reward)
+        for reward in rng.random((2, 50))
+    ]
+    kernel, whole = kwis.KernelWIS(0.5, normalised=True), kwis.WIS()
+    for first, second in ((kernel, kernel), (kernel, whole), (whole, kernel)):
+        sides = [Contrast.of(one, sample) for one, sample in zip((first, second), samples, strict=True)]
+        known = [replace(one, reference=one.unbiased) for one in sides]
+        difference, again = sides[0].minus(sides[1]), known[0].minus(known[1])
+        assert difference.reference is None
+        assert again.reference is not None
+        assert again.unbiased.value == difference.unbiased.value
+        assert (again.unbiased.influence == difference.unbiased.influence).all()
+    plain = Contrast.of(whole, samples[0])
+    assert plain.unbiased is None
+    assert plain.minus(plain).unbiased is None
 
 
 def test_many_pairs_need_the_same_critical_value_in_compiled_code(monkeypatch):

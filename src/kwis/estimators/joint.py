@@ -56,6 +56,8 @@ class Contrast:
         the log.
     sides
         The two that a difference was made from.
+    reference
+        What :attr:`unbiased` is, where that was made before.
     """
 
     estimator: Estimator[Any]
@@ -65,6 +67,7 @@ class Contrast:
     resampled: Floats | None = None
     refitted: Floats | None = None
     sides: tuple[Contrast, Contrast] | None = None
+    reference: Estimate | None = None
 
     @classmethod
     def of(cls, estimator: Estimator[Any], sample: Any) -> Contrast:
@@ -87,7 +90,16 @@ class Contrast:
             else self.resampled - other.resampled,
             refitted=refits[0] - refits[1] if len(refits) == 2 else refits[0] if refits else None,
             sides=(self, other),
+            reference=_apart(self, other),
         )
+
+    @property
+    def unbiased(self) -> Estimate | None:
+        """The estimate that its bias is measured by; None where there is none."""
+        if self.reference is not None:
+            return self.reference
+        other = traits.bias_reference(self.estimator)
+        return None if other is None else other.estimate(self.sample)
 
     @property
     def value(self) -> float:
@@ -139,6 +151,18 @@ class Contrast:
     def spread(self) -> float:
         """How far the rewards are apart; infinite where there are two samples."""
         return float(np.ptp(self.sample.reward)) if isinstance(self.sample, WeightedSample) else math.inf
+
+
+def _apart(first: Contrast, second: Contrast) -> Estimate | None:
+    """The references of two estimates, subtracted; one that needs none is its own. None where one was not
+    made before, or neither needs one.
+    """
+    needed = [traits.bias_reference(side.estimator) is not None for side in (first, second)]
+    known = [
+        side.reference if own else side.estimate for side, own in zip((first, second), needed, strict=True)
+    ]
+    a, b = known
+    return difference_of(a, b, a.name) if any(needed) and a is not None and b is not None else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

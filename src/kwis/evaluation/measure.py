@@ -148,10 +148,25 @@ def measure(
             asked=pairs[index][0],
             sample=job.sample,
             estimate=replace(done[index], name=names[index]),
+            reference=_reference(job, jobs, done),
             reweighted=policy.reweighted[index % len(rewards)] if policy.reweighted else None,
         )
         for index, job in enumerate(jobs)
     ]
+
+
+def _reference(job: Job, jobs: Sequence[Job], done: Mapping[int, Estimate]) -> Estimate | None:
+    """The estimate that the bias of a job is measured by, where it is among those that were made."""
+    asked = traits.bias_reference(job.estimator)
+    if asked is None:
+        return None
+    alike = (
+        index
+        for index, other in enumerate(jobs)
+        if other.sample is job.sample and type(other.estimator) is type(asked) and other.estimator == asked
+    )
+    place = next(alike, None)
+    return None if place is None else done[place]
 
 
 def selections(

@@ -105,6 +105,7 @@ def _within(one: Measured, rows: Ints) -> Measured:
         sample=sample,
         estimate=replace(estimate, name=one.estimate.name),
         resampled=None,
+        reference=None,
         reweighted=reweighted,
     )
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwis._validation import read_only
-from kwis.estimators import traits
 from kwis.estimators.joint import Contrast, model_error
+from kwis.intervals.apart import EPSILON, Apart, Side, freedom_of, lone_share
 from kwis.intervals.student import StudentInterval, of_left_out, student_ends, student_p_values
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.stats import long
@@ -25,7 +24,6 @@ from kwis.typing import Floats, Ints
 Pair = tuple[int, int]
 """Places of the two estimates of a difference, the first minus the second."""
 
-_EPSILON = float(np.finfo(np.float64).eps)
 _BLOCK = 16  # pairs that a thread takes at a time
 _MANY = 100  # pairs from which compiled code is worth loading
 
@@ -57,15 +55,18 @@ class Differences:
     def of(cls, method: StudentInterval, sides: Sequence[Contrast], pairs: Sequence[Pair]) -> Differences:
         """Of pairs of estimates that all have influence."""
         group = sides[0].group
-        lone = _lone_share(sides[0].sample.n, group)
-        known = [_Side.of(side, method.bias_aware, lone) for side in sides]
-        quick = len(pairs) >= _MANY
+        lone = lone_share(sides[0].sample.n, group)
+        known = [Side.of(side, method.bias_aware, lone) for side in sides]
+        apart = Apart.of(known, lone, group) if len(pairs) >= _MANY else None
 
-        def block(part: slice) -> list[tuple[float, ...]]:
-            return [_sums(known[a], known[b], lone, group, quick) for a, b in pairs[part]]
+        def block(part: slice) -> Floats:
+            return np.array([_sums(known[a], known[b], lone, group) for a, b in pairs[part]]).T
 
-        found = each_block(block, row_blocks(len(pairs), _BLOCK))
-        std_error, error, freedom, chance = np.array([one for part in found for one in part]).T
+        if apart is not None:
+            found = apart.sums(pairs)
+        else:
+            found = np.concatenate(each_block(block, row_blocks(len(pairs), _BLOCK)), axis=1)
+        std_error, error, freedom, chance = found
         value = np.array([sides[a].value - sides[b].value for a, b in pairs])
         model = np.array([_model_error(sides[a].refitted, sides[b].refitted) for a, b in pairs])
         return cls(
@@ -85,58 +86,7 @@ class Differences:
         return student_p_values(self.value, self.error, self.freedom, self.bias)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Side:
-    """What differences need of one estimate.
-
-    ``apart`` and ``shift`` are influence and value less those of the estimate that its bias is measured by,
-    the former as each draw left out moves it; None and 0 where there is none.
-    """
-
-    rows: int
-    draws: Floats
-    leverage: Floats | None
-    effective_n: float
-    apart: Floats | None
-    shift: float
-    shrinks: bool
-
-    @classmethod
-    def of(cls, contrast: Contrast, bias_aware: bool, lone: Floats | float) -> _Side:
-        estimate, group = contrast.estimate, contrast.group
-        assert estimate.influence is not None
-        apart, shift = None, 0.0
-        other = traits.bias_reference(contrast.estimator) if bias_aware else None
-        if other is not None:
-            whole = other.estimate(contrast.sample)
-            apart = _fixed(draw_sums(estimate.influence - whole.influence, group) / (1 - lone))
-            shift = estimate.value - whole.value
-        return cls(
-            rows=estimate.influence.size,
-            draws=_fixed(draw_sums(estimate.influence, group)),
-            leverage=None if estimate.leverage is None else _fixed(estimate.leverage),
-            effective_n=estimate.effective_n,
-            apart=apart,
-            shift=shift,
-            shrinks=traits.shrinks(contrast.estimator),
-        )
-
-
-def _fixed(vector: Floats) -> Floats:
-    """The same as read-only numbers of an ordinary array: compiled once for all. One number that stands for
-    all rows stays one.
-    """
-    if long.is_constant(vector):
-        return vector
-    return read_only(np.ascontiguousarray(vector).view(np.ndarray))
-
-
-def _lone_share(n: int, group: Ints | None) -> Floats | float:
-    """Share of each draw in all rows, below 1."""
-    return 1 / n if group is None else np.minimum(draw_sums(np.full(n, 1 / n), group), 1 - _EPSILON)
-
-
-def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: bool) -> tuple[float, ...]:
+def _sums(a: Side, b: Side, lone: Floats | float, group: Ints | None) -> tuple[float, ...]:
     """Standard error, that from leaving each draw out and its degrees of freedom, and what chance does to
     the bias.
 
@@ -146,44 +96,37 @@ def _sums(a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: b
     if made is not None:
         return made
     count, n = a.draws.size, a.rows
-    largest, total, fourth, shares, left_out = _moments(a, b, lone, group, quick)
-    rows = total**2 / fourth if fourth > 0 else float(count)
-    freedom = max(min(1 / shares - 1, 2 / max(1 / rows - 1 / count, _EPSILON)), 1.0)
-    effective = min(a.effective_n, b.effective_n)
-    if math.isfinite(effective):
-        freedom = min(freedom, max(effective - 1, 1.0))
+    largest, total, fourth, shares, left_out = _moments(a, b, lone, group)
+    moments = [np.array([one]) for one in (total, fourth, shares)]
+    effective = np.array([min(a.effective_n, b.effective_n)])
     return (
         largest * math.sqrt(total * count / (count - 1)) / n,
         largest * math.sqrt(left_out * (count - 1) / count) / n,
-        freedom,
-        _length(a.apart, b.apart, quick) * math.sqrt((count - 1) / count) / n,
+        float(freedom_of(*moments, count=count, effective=effective)[0]),
+        _length(a.apart, b.apart) * math.sqrt((count - 1) / count) / n,
     )
 
 
 def _moments(
-    a: _Side, b: _Side, lone: Floats | float, group: Ints | None, quick: bool
+    a: Side, b: Side, lone: Floats | float, group: Ints | None
 ) -> tuple[float, float, float, float, float]:
-    """What :func:`kwis.stats.fused_apart.moments_apart` says of the draws and their shares in the rows."""
+    """With ``d = (a - b) / m``, ``m`` the largest entry of ``|a - b|``, and ``s`` the larger of the two
+    shares in the rows: ``m`` and the sums of ``d^2``, ``d^4``, ``s^2`` and ``(d / (1 - s))^2``.
+    """
     if a.leverage is None or b.leverage is None:
-        share = other = _fixed(np.broadcast_to(lone, a.draws.shape).copy())
-    elif group is None:
-        share, other = a.leverage, b.leverage
+        shares = np.broadcast_to(lone, a.draws.shape)
     else:
-        share = other = _fixed(draw_sums(np.maximum(a.leverage, b.leverage), group))
-    if quick:
-        from kwis.stats.fused_apart import moments_apart
-
-        return moments_apart(a.draws, b.draws, share, other, _EPSILON)
-    draws, shares = a.draws - b.draws, np.maximum(share, other)
+        shares = draw_sums(np.maximum(a.leverage, b.leverage), group)
+    draws = a.draws - b.draws
     largest = max(float(draws.max()), -float(draws.min()))
     draws /= largest or 1.0
     squares = np.square(draws)
-    draws /= np.maximum(1 - shares, _EPSILON)
+    draws /= np.maximum(1 - shares, EPSILON)
     fourth, own, left_out = (float(np.einsum("i,i->", one, one)) for one in (squares, shares, draws))
     return largest, float(squares.sum()), fourth, own, left_out
 
 
-def _long_sums(a: _Side, b: _Side) -> tuple[float, ...] | None:
+def _long_sums(a: Side, b: Side) -> tuple[float, ...] | None:
     """The same for many rows in one pass; None for few, and where a bias is allowed for."""
     columns = (a.draws, b.draws, a.leverage, b.leverage)
     if a.apart is not None or b.apart is not None or not all(one is not None for one in columns):
@@ -202,13 +145,8 @@ def _long_sums(a: _Side, b: _Side) -> tuple[float, ...] | None:
     return math.sqrt(found.squares * n / (n - 1)) / n, error, freedom, 0.0
 
 
-def _length(a: Floats | None, b: Floats | None, quick: bool) -> float:
+def _length(a: Floats | None, b: Floats | None) -> float:
     """Of the difference of two vectors, None standing for 0."""
-    if quick and a is not None and b is not None:
-        from kwis.stats.fused_apart import size_apart
-
-        largest, squares = size_apart(a, b)
-        return largest * math.sqrt(squares)
     vector = _minus(a, b)
     if vector is None:
         return 0.0
@@ -223,7 +161,7 @@ def _minus(a: Floats | None, b: Floats | None) -> Floats | None:
     return a if b is None else -b if a is None else a - b
 
 
-def _biases(sides: Sequence[_Side], pairs: Sequence[Pair], chance: Floats) -> Floats:
+def _biases(sides: Sequence[Side], pairs: Sequence[Pair], chance: Floats) -> Floats:
     """Largest bias to allow for: what the difference moves beyond chance without what may bias it, and with
     chance where weights are shrunk on purpose.
     """

@@ -187,10 +187,11 @@ class StudentInterval:
         return low, high
 
     def _bias(self, contrast: Contrast) -> Floats | float:
-        other = traits.bias_reference(contrast.estimator) if self.bias_aware else None
-        if other is None or contrast.influence is None:
+        if not self.bias_aware or contrast.influence is None:
             return 0.0
-        whole = other.estimate(contrast.sample)
+        whole = contrast.unbiased
+        if whole is None or whole.influence is None:
+            return 0.0
         apart = (contrast.influence - whole.influence)[:, None]
         difference = np.array([contrast.value - whole.value])
         if traits.shrinks(contrast.estimator):  # by as much as chance can hide: chance is no excuse for it

@@ -6,8 +6,8 @@ from __future__ import annotations
 from kwis.runtime.compile import compiled
 
 _FAST = {"nnan", "ninf", "nsz", "reassoc", "contract"}
-_NOTHING = 1e-300  # what is no larger has no finite inverse
 _CHUNK = 1024  # entries that stay in the fastest memory while all pairs pass by
+_PIECE = 512  # the same of several vectors
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=_FAST)
@@ -28,38 +28,36 @@ def largest_apart(vectors, first, second, scale, out):
 
 
 @compiled(nogil=True, error_model="numpy", fastmath=_FAST)
-def size_apart(a, b):
-    """Largest entry ``m`` of ``|a - b|``, and the sum of the squares of ``(a - b) / m``."""
-    largest = 0.0
-    for i in range(a.shape[0]):
-        apart = abs(a[i] - b[i])
-        largest = max(largest, apart)
-    times, total = 1 / largest if largest > _NOTHING else 1.0, 0.0
-    for i in range(a.shape[0]):
-        apart = (a[i] - b[i]) * times
-        total += apart * apart
-    return largest, total
+def moments_apart(vectors, shares, inverses, others, first, second, mine, theirs, out):
+    """Write to ``out`` (5, pairs) by what the pairs ``first, second`` of rows of ``vectors`` are apart.
 
-
-@compiled(nogil=True, error_model="numpy", fastmath=_FAST)
-def moments_apart(a, b, share, other, least):
-    """With ``d = (a - b) / m``, ``m`` the largest entry of ``|a - b|``, and ``s`` the larger of the two
-    shares: ``m`` and the sums of ``d^2``, ``d^4``, ``s^2`` and ``(d / (1 - s))^2``, ``1 - s`` at
-    ``least`` so much.
+    With ``d`` their difference, and ``s`` and ``i`` the larger of the rows ``mine`` and ``theirs`` of
+    ``shares`` and ``inverses``: the sums of ``d^2``, ``d^4``, ``s^2`` and ``(d i)^2``, and of the squares of
+    the difference of their others, where there are such.
     """
-    largest = 0.0
-    for i in range(a.shape[0]):
-        apart = abs(a[i] - b[i])
-        largest = max(largest, apart)
-    times = 1 / largest if largest > _NOTHING else 1.0
-    second, fourth, shares, left_out = 0.0, 0.0, 0.0, 0.0
-    for i in range(a.shape[0]):
-        own = max(other[i], share[i])
-        rest = max(least, 1 - own)
-        apart = (a[i] - b[i]) * times
-        square, moved = apart * apart, apart / rest
-        second += square
-        fourth += square * square
-        shares += own * own
-        left_out += moved * moved
-    return largest, second, fourth, shares, left_out
+    out[:] = 0.0
+    for start in range(0, vectors.shape[1], _PIECE):
+        stop = min(start + _PIECE, vectors.shape[1])
+        for pair in range(first.shape[0]):
+            a, b = vectors[first[pair], start:stop], vectors[second[pair], start:stop]
+            share, other = shares[mine[pair], start:stop], shares[theirs[pair], start:stop]
+            one, two = inverses[mine[pair], start:stop], inverses[theirs[pair], start:stop]
+            squares, fourth, own, left_out = 0.0, 0.0, 0.0, 0.0
+            for j in range(a.shape[0]):
+                apart = a[j] - b[j]
+                most, moved = max(share[j], other[j]), apart * max(one[j], two[j])
+                square = apart * apart
+                squares += square
+                fourth += square * square
+                own += most * most
+                left_out += moved * moved
+            out[0, pair] += squares
+            out[1, pair] += fourth
+            out[2, pair] += own
+            out[3, pair] += left_out
+        for pair in range(first.shape[0] if others.shape[0] > 0 else 0):
+            a, b = others[first[pair], start:stop], others[second[pair], start:stop]
+            squares = 0.0
+            for j in range(a.shape[0]):
+                squares += (a[j] - b[j]) * (a[j] - b[j])
+            out[4, pair] += squares
