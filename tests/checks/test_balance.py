@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.checks.balance import balance
+from kwis.checks.balance import balance, balances
 from tests.checks.logs import simulated, tilted
 from tests.reference import diagnostics as twin
 
@@ -32,6 +32,17 @@ def test_differences_equal_their_slow_twin():
         assert found.after[j] == pytest.approx(max(balanced), rel=1e-10)
         overall = abs(twin.standardised_difference(values.tolist(), weight.tolist(), [True] * 300, mass))
         assert found.weighted[j] == pytest.approx(overall, rel=1e-9, abs=1e-12)
+
+
+def test_balances_of_several_targets_are_those_of_each():
+    log = simulated(300, row_weight=np.random.default_rng(0).uniform(0.5, 2.0, 300))
+    weights = [np.random.default_rng(seed).exponential(size=300) for seed in range(3)]
+    for found, weight in zip(balances(log, weights), weights, strict=True):
+        alone = balance(log, weight)
+        assert (found.features, found.effective_n) == (alone.features, alone.effective_n)
+        for name in ("before", "after", "weighted"):
+            assert getattr(found, name).tobytes() == getattr(alone, name).tobytes()
+    assert balances(log, []) == []
 
 
 def test_right_propensities_balance_and_wrong_ones_do_not():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from kwis._validation import read_only
@@ -23,6 +26,17 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
     weight
         ``(n,)`` importance weights of a target, to be judged as well.
     """
+    found = balances(log, [] if weight is None else [weight])
+    return found[0] if found else _balances(log, [])[0]
+
+
+def balances(log: LoggedBandit, weights: Sequence[Floats]) -> list[Balance]:
+    """:func:`balance` for the weights of each of several targets."""
+    return _balances(log, weights)[1:]
+
+
+def _balances(log: LoggedBandit, weights: Sequence[Floats]) -> list[Balance]:
+    """That without weights, and that for each of the weights."""
     if log.propensity is None:
         raise InputError(
             "`log` must have propensities for a balance after weighting; kwis.estimate_propensities supplies "
@@ -36,6 +50,7 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
     if log.available is not None:  # each action's rows as parts of 1
         offered = log.available[:, actions] * mass[:, None]
         offered = offered / offered.sum(axis=0)
+    loads = [weight * mass for weight in weights]
     names, before, after, weighted = [], [], [], []
     for feature in features_of(log):
         mean = np.average(feature.values, weights=mass)
@@ -46,15 +61,16 @@ def balance(log: LoggedBandit, weight: Floats | None = None) -> Balance:
         names.append(feature.name)
         before.append(_largest(standard, log, mass, actions, offered))
         after.append(_largest(standard, log, inverse, actions, offered))
-        if weight is not None:
-            weighted.append(abs(_mean(standard, weight * mass)))
-    return Balance(
+        weighted.append([abs(_mean(standard, load)) for load in loads])
+    plain = Balance(
         features=tuple(names),
         before=read_only(np.array(before)),
         after=read_only(np.array(after)),
-        weighted=None if weight is None else read_only(np.array(weighted)),
+        weighted=None,
         effective_n=min((effective_size(inverse[log.action == code]) for code in actions), default=0.0),
     )
+    columns = np.array(weighted, dtype=np.float64).reshape(len(names), len(loads)).T
+    return [plain, *(replace(plain, weighted=read_only(column.copy())) for column in columns)]
 
 
 def _largest(

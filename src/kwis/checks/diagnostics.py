@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kwis.checks.balance import balance
 from kwis.checks.bound import expected_effective_n, has_bounded_weights
-from kwis.checks.findings import LocalMeanWeight, PropensityReport, TargetDiagnostics
+from kwis.checks.findings import Balance, LocalMeanWeight, PropensityReport, TargetDiagnostics
 from kwis.checks.local_map import local_mean_weight
 from kwis.checks.verdict import verdict
 from kwis.checks.weight import weight_diagnostics
@@ -48,6 +48,7 @@ def target_diagnostics(
     kernel: Kernel = RBF,
     rng: Seed = 0,
     local: LocalMeanWeight | None = None,
+    balanced: Balance | None = None,
 ) -> TargetDiagnostics:
     """Weights, local mean weight, balance, support and verdict of a target.
 
@@ -61,8 +62,8 @@ def target_diagnostics(
         All weights, where ``log`` has some rows of many: the local mean weight and the balance are of these.
     bandwidth, kernel
         Of the local mean weight, usually those of Kernel-WIS.
-    local
-        The local mean weight, if it is at hand.
+    local, balanced
+        The local mean weight and the balance, if they are at hand.
     """
     weighed = weigh(log, target) if sample is None else sample
     known = KnownOfWeights.of(log, target, weighed) if whole is None else whole
@@ -77,7 +78,7 @@ def target_diagnostics(
         target=target.name,
         weights=weights,
         local=local,
-        balance=balance(log, weighed.weight),
+        balance=balance(log, weighed.weight) if balanced is None else balanced,
         support=known.support,
         verdict=verdict(weights, known.support, propensity, target.name),
     )

@@ -44,12 +44,14 @@ class Moments:
     @classmethod
     def of(cls, chance: Floats, amount: Floats) -> Moments:
         """Of ``(n, K)`` amounts taken with ``(n, K)`` chances; a spread that is rounding counts as none."""
-        mean = (chance * amount).sum(axis=1)
+        expected = chance * amount
+        mean = np.einsum("ij->i", expected)
         distance = amount - mean[:, None]
         part = chance * distance**2
-        variance = part.sum(axis=1)
-        real = variance > _ROUNDING**2 * (chance * amount**2).sum(axis=1)
-        third, absolute = (part * distance).sum(axis=1), (part * np.abs(distance)).sum(axis=1)
+        variance = np.einsum("ij->i", part)
+        real = variance > _ROUNDING**2 * np.einsum("ij,ij->i", expected, amount)
+        third = np.einsum("ij,ij->i", part, distance)
+        absolute = np.einsum("ij,ij->i", part, np.abs(distance))
         return cls(mean=mean, variance=variance * real, third=third * real, absolute=absolute * real)
 
 

@@ -35,6 +35,7 @@ from kwis.typing import Floats, Ints
 
 _DRAWS = 40_000
 _DRAWS_AT_ONCE = 5_000  # that a thread takes
+_ROWS_AT_ONCE = 1_000  # that stay in fast memory
 _MANY = 100  # pairs from which compiled code is worth loading
 _SAME = 1e-13  # of what two influences measure: less is rounding
 
@@ -214,8 +215,9 @@ class Joint:
             return _alone(level)
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0))
-        draws = _normal_errors(seed, _DRAWS, root.shape[1]) @ root.T
-        return max(_alone(level), float(np.quantile(np.abs(draws).max(axis=1), level)))
+        errors = _normal_errors(seed, _DRAWS, root.shape[1])
+        most = [np.abs(errors[rows] @ root.T).max(axis=1) for rows in row_blocks(_DRAWS, _ROWS_AT_ONCE)]
+        return max(_alone(level), float(np.quantile(np.concatenate(most), level)))
 
 
 def critical_value_of_pairs(

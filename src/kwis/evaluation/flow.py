@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kwis._validation import read_only
+from kwis.checks.balance import balances
 from kwis.checks.diagnostics import target_diagnostics
 from kwis.checks.drift import drift, drift_with_targets
 from kwis.checks.findings import PropensityReport, TargetDiagnostics
@@ -226,11 +227,13 @@ class Run:
             report,
             rng=self.ready.seed,
         )
-        for target, policy, local in zip(self.ready.targets, of_contexts, maps, strict=True):
+        even = balances(log, [policy.samples[0].weight for policy in of_contexts])
+        for target, policy, local, balanced in zip(self.ready.targets, of_contexts, maps, even, strict=True):
             self.steps(f"checking {target.name}")
             known = None if whole is None else whole.known_of(target)
+            sample = policy.samples[0]
             about = target_diagnostics(
-                log, target, report, sample=policy.samples[0], whole=known, local=local
+                log, target, report, sample=sample, whole=known, local=local, balanced=balanced
             )
             found[target.name] = with_ids(about, log, ids, None if whole is None else whole.action)
         return found

@@ -60,15 +60,18 @@ class Space:
         """Contexts laid out for :func:`sums`."""
         return self.placed(context[:, list(self.numeric)], context[:, list(self.codes)], dtype)
 
-    def placed(self, numeric: Floats, codes: Floats, dtype: Any = np.float64) -> Cloud | Scaled:
-        """The same for numeric and categorical columns that are apart already."""
+    def placed(
+        self, numeric: Floats, codes: Floats, dtype: Any = np.float64, *, tiles: bool = True
+    ) -> Cloud | Scaled:
+        """The same for numeric and categorical columns that are apart already; without ``tiles`` where sums
+        are taken at these rows alone.
+        """
         h = np.array(self.bandwidth)
         penalty = h[list(self.codes)] ** -2.0
         if self.kernel is not RBF:
             return Scaled(numeric / h[list(self.numeric)], codes, penalty)
-        return Cloud.of(
-            numeric * (_UNIT / h[list(self.numeric)]), codes, 2 * _UNIT**2 * penalty, np.dtype(dtype)
-        )
+        scaled = numeric * (_UNIT / h[list(self.numeric)])
+        return Cloud.of(scaled, codes, 2 * _UNIT**2 * penalty, np.dtype(dtype), tiles)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,18 +86,19 @@ class Cloud:
     base: Floats
 
     @classmethod
-    def of(cls, numeric: Floats, codes: Floats, penalty: Floats, dtype: Any) -> Cloud:
+    def of(cls, numeric: Floats, codes: Floats, penalty: Floats, dtype: Any, in_tiles: bool) -> Cloud:
+        """Rows, in tiles as well or not."""
         n, p = numeric.shape
-        groups, count = -(-p // _GROUP), -(-n // _TILE)
-        rows = np.zeros((n, groups * _GROUP), dtype)
+        groups, shown = -(-p // _GROUP), n if in_tiles else 0
+        count = -(-shown // _TILE)
+        rows, coded = np.zeros((n, groups * _GROUP), dtype), codes.astype(dtype)
         rows[:, :p] = numeric
         tiles = aligned((count, groups, _GROUP, _TILE + _SPARE), dtype)
-        flat = _padded(rows, count)
+        flat = _padded(rows[:shown], count)
         tiles[..., :_TILE] = flat.reshape(count, _TILE, groups, _GROUP).transpose(0, 2, 3, 1)
-        base = np.full(count * _TILE, _FAR[dtype], dtype)
-        base[:n] = 0
-        coded = codes.astype(dtype)
-        return cls(rows, coded, tiles, tiled(coded, count), penalty.astype(dtype), base.reshape(count, _TILE))
+        base = np.full((count, _TILE), _FAR[dtype], dtype)
+        base.reshape(-1)[:shown] = 0
+        return cls(rows, coded, tiles, tiled(coded[:shown], count), penalty.astype(dtype), base)
 
     @property
     def n(self) -> int:

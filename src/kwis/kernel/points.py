@@ -72,7 +72,7 @@ class Points:
         others, (scaled, scale) = self._cloud(rows, dtype), _scaled(vectors, dtype)
 
         def block(part: slice) -> Floats:
-            return sums(self._cloud(part, dtype), others, scaled, None, self.space.kernel)[0]
+            return sums(self._cloud(part, dtype, tiles=False), others, scaled, None, self.space.kernel)[0]
 
         here = at or slice(0, self.n)
         cluster = workers()
@@ -85,7 +85,7 @@ class Points:
 
     def at_rows(self, rows: Ints, vectors: Floats, dtype: Any = np.float64) -> Floats:
         """``K @ vectors`` (m, p) at the given rows, for vectors (n, p) of all."""
-        here, exponents = self._cloud(rows, dtype), _exponents(vectors, dtype)
+        here, exponents = self._cloud(rows, dtype, tiles=False), _exponents(vectors, dtype)
         out = np.zeros((rows.size, vectors.shape[1]))
 
         def block(part: slice) -> Floats:
@@ -100,8 +100,8 @@ class Points:
     def _part(self, rows: slice | Ints) -> Points:
         return Points(self.numeric[rows], self.codes[rows], self.space)
 
-    def _cloud(self, rows: slice | Ints, dtype: Any) -> Any:
-        return self.space.placed(self.numeric[rows], self.codes[rows], dtype)
+    def _cloud(self, rows: slice | Ints, dtype: Any, *, tiles: bool = True) -> Any:
+        return self.space.placed(self.numeric[rows], self.codes[rows], dtype, tiles=tiles)
 
 
 def _shares(rows: slice) -> list[slice]:
@@ -114,7 +114,10 @@ def _from_part(part: Points, others: Points, vectors: Floats, dtype: Any) -> Flo
     cloud = others._cloud(slice(None), dtype)
     blocks = row_blocks(part.n, _BLOCK)
     return np.concatenate(
-        [sums(part._cloud(rows, dtype), cloud, vectors, None, part.space.kernel)[0] for rows in blocks]
+        [
+            sums(part._cloud(rows, dtype, tiles=False), cloud, vectors, None, part.space.kernel)[0]
+            for rows in blocks
+        ]
     )
 
 
