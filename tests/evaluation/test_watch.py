@@ -15,6 +15,7 @@ import kwis
 from kwis.cli.main import main
 from kwis.data.read import arrivals
 from kwis.evaluation import counted
+from kwis.evaluation import counted
 from kwis.evaluation import watch as module
 from tests.everyday.logs import write_csv
 
@@ -210,6 +211,17 @@ def test_other_settings_need_another_state(tmp_path: Path) -> None:
         look(tmp_path, largest_weight=3.0)
     assert look(tmp_path, level=0.9).level == 0.9
     assert look(tmp_path, largest_weight=3.0, state=tmp_path / "other.state").rows == 100
+
+
+def test_a_state_of_another_version_is_refused(tmp_path: Path) -> None:
+    arrive(tmp_path, "1.csv", 100, 1)
+    look(tmp_path)
+    state = tmp_path / module.STATE_NAME
+    state.write_text(state.read_text().replace(counted.SCHEMA, "kwis-watch/1"))
+    sentence = r"`state` must be 'kwis-watch/2', .* got 'kwis-watch/1' in .*; another `state` starts anew$"
+    with pytest.raises(kwis.InputError, match=sentence):
+        look(tmp_path)
+    assert look(tmp_path, state=tmp_path / "other.state").rows == 100
 
 
 def test_a_bad_file_is_named_and_the_others_stay_counted(tmp_path: Path) -> None:

@@ -4,13 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import kwis
 from kwis.intervals import wealth
+from kwis.intervals.centred import SIZES, Centred, log_part, others_view
 from kwis.intervals.draws import count_chunks
 from kwis.intervals.efron_stein import _simulated, _weights, variance_proxy
-from kwis.intervals.wealth import SCALES, Wealth, falling_scales, log_capital, refuted_below
+from kwis.intervals.wealth import SCALES, Wealth, log_mean_exp, refuted_below
 from tests.reference import intervals as twin
 
 LOGGING, TARGET, SUCCESS = np.array([0.4, 0.35, 0.25]), np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.4, 0.55])
@@ -42,7 +45,7 @@ class TestSequence:
         share = rng.beta(5 * mean, 5 * (1 - mean), 80)
         how = kwis.BettingSequence(bounds=(-1, 3), largest_weight=largest)
         found = how.interval(kwis.VIS(), sample_of(weight, 4 * share - 1), level=0.8)
-        expected = twin.centred_ends(weight.tolist(), share.tolist(), SCALES.tolist(), largest, 0.1)
+        expected = twin.centred_ends(weight.tolist(), share.tolist(), largest, 0.2)
         assert expected[0] > 0 or expected[1] < 1  # or nothing would have been compared
         np.testing.assert_allclose([(found.low + 1) / 4, (found.high + 1) / 4], expected, atol=1 / 2_000)
 
@@ -60,30 +63,26 @@ class TestSequence:
 
     @pytest.mark.parametrize("largest", [None, 1.5, 3.0, 12.0])
     @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 3.0)])
-    def test_the_ends_of_a_difference_to_the_log_are_those_of_the_twin(self, largest, bounds):
+    @pytest.mark.parametrize("mean", [0.1, 0.6])
+    def test_the_ends_of_a_difference_to_the_log_are_those_of_the_twin(self, largest, bounds, mean):
         rng = np.random.default_rng(6)
         weight = rng.choice([0.5, 1.5], 60)
-        share = rng.random(60) < 0.6
+        share = (rng.random(60) < mean).astype(float)
         low, high = bounds
-        reward = low + (high - low) * share
+        span = high - low
+        reward = low + span * share
         state = kwis.BettingSequence(bounds, largest).start(difference=True).add(weight, reward)
         found = state.interval(0.9)
-        gains, losses = np.where(share, weight, 1.0).tolist(), np.where(share, 1.0, weight).tolist()
-        scales = [2.0**k for k in range(-14, 3)]
         if largest is None:
             below, above = (
-                twin.betting_ends(more, scales, other, [], 0.05, 500, whole=2.0)
-                for more, other in ((gains, losses), (losses, gains))
+                twin.plain_end((weight * part + 1 - part).tolist(), 0.1, 500, 2.0)
+                for part in (share, 1 - share)
             )
-        else:  # what is low of rewards is high of what they lack
-            below, above = (
-                twin.difference_end(weight.tolist(), one, scales, largest, 0.05, 500)
-                for one in (share.astype(float).tolist(), (1.0 - share).tolist())
-            )
-        span = high - low
-        assert below > 0 or above > 0  # or nothing would have been compared
-        assert found.low == pytest.approx(-span + span * below, abs=span * 2 / 500)
-        assert found.high == pytest.approx(span - span * above, abs=span * 2 / 500)
+            expected = below - 1, 1 - above
+        else:
+            expected = twin.difference_ends(weight.tolist(), share.tolist(), largest, 0.1, 500)
+        assert expected[0] > -1 or expected[1] < 1  # or nothing would have been compared
+        np.testing.assert_allclose([found.low / span, found.high / span], expected, atol=2 / 500)
         assert found.value == pytest.approx(float(np.mean((weight - 1) * reward)))
         for value in (found.low - 1e-6, found.high + 1e-6):
             assert not -span < value < span or state.refutes(value, 0.9)
@@ -172,7 +171,41 @@ class TestSequence:
 
 def test_bets_are_of_all_sizes():
     assert SCALES.tolist() == [2.0**k for k in range(-14, 3)]
-    assert falling_scales(4.0).tolist() == [-(2.0**k) / 4 for k in range(-14, 0)]  # no bet can lose it all
+    assert SIZES.tolist() == [2.0**k for k in range(-14, 6)]
+
+
+@given(
+    largest=st.floats(1.0, 1e6),
+    share=st.sampled_from([0.0, 1.0]),
+    heavy=st.booleans(),
+    difference=st.booleans(),
+)
+def test_no_row_takes_more_than_its_bet_staked(largest, share, heavy, difference):
+    """Rows at the corners of what can be are the worst."""
+    row = np.array([largest if heavy else 0.0]), np.array([share])
+    assert Centred.of(*row, largest, difference=difference).logs.min() >= math.log(0.02) - 1e-6
+
+
+@given(
+    largest=st.floats(1.0, 60.0), shares=st.tuples(st.floats(0, 1), st.floats(0, 1)), difference=st.booleans()
+)
+def test_bets_are_fair(largest, shares, difference):
+    """With weights of mean 1 the capital at the true mean is the stake, on average over all that can be."""
+    chance, (heavy, light) = 1 / largest, shares  # of the largest weight; others are 0
+    value = heavy
+    mean = 1 + value - (chance * heavy + (1 - chance) * light) if difference else value
+    for guess in range(9):
+        capital = [
+            math.exp(Centred.of(*row, largest, difference=difference).log_capital(mean, guess))
+            for row in ((np.array([largest]), np.array([heavy])), (np.zeros(1), np.array([light])))
+        ]
+        assert chance * capital[0] + (1 - chance) * capital[1] == pytest.approx(1.0, rel=1e-6)
+
+
+def test_stakes_on_more_and_on_less_are_one_stake():
+    for guess in range(9):
+        parts = log_part(guess), log_part(others_view(guess))
+        assert sum(math.exp(part) for part in parts) == pytest.approx(1.0)
 
 
 def test_the_number_of_rows_added_up_at_once_does_not_matter(monkeypatch):
@@ -188,7 +221,7 @@ def test_a_value_is_refuted_once_its_bets_have_won_enough():
     assert refuted_below(lambda v: 3.0 - 4 * v, 1.0) == pytest.approx(0.5, abs=1e-12)
     assert refuted_below(lambda v: 3.0 - 4 * v, 3.0) == 0.0
     assert refuted_below(lambda v: 9.0, 1.0, 2.0) == pytest.approx(2.0)
-    assert log_capital(math.log(2), math.log(6)) == pytest.approx(math.log(4))
+    assert log_mean_exp(np.log([2.0, 6.0])) == pytest.approx(math.log(4))
 
 
 class TestClopperPearson:

@@ -119,80 +119,82 @@ def difference_from_both(first, second, correlation):
     return value - other - arms[0], value - other + arms[1]
 
 
-def betting_ends(gains, scales, few, falling, chance, steps=4_000, whole=1.0):
-    """The smallest value between 0 and ``whole`` on a grid at which the capital of both kinds of bets is at
-    most 1 / chance: ``gains`` at the value and ``few``, if there are bets on them, at what is left of the
-    whole.
-    """
-    for step in range(steps + 1):
-        v = whole * step / steps
-        capital = []
-        for terms, sizes, mean in ((gains, scales, v), (few, falling, whole - v))[: 2 if falling else 1]:
-            parts = []
-            for size in sizes:
-                product = 1.0
-                for x in terms:
-                    product *= (1 + size * x) / (1 + size * mean)
-                parts.append(product)
-            capital.append(sum(parts) / len(parts))
-        if sum(capital) / len(capital) <= 1 / chance:
-            return v
+def plain_end(gains, chance, steps, whole):
+    """The smallest mean up to ``whole`` on a grid that half of all stakes, evenly on sizes, do not refute."""
+    sizes = [2.0**k for k in range(-14, 3)]
+    for step in range(steps):
+        mean = whole * step / steps
+        won = [math.prod((1 + size * x) / (1 + size * mean) for x in gains) for size in sizes]
+        if sum(won) / len(won) / 2 <= 1 / chance:
+            return mean
     return whole
 
 
-def _capital(terms, sizes, mean):
-    """What equal stakes on bets of these sizes, that the mean of the terms is higher, have become."""
-    parts = []
-    for size in sorted(set(sizes)):
-        product = 1.0
-        for x in terms:
-            product *= (1 + size * x) / (1 + size * mean)
-        parts.append(product)
-    return sum(parts) / len(parts)
-
-
-def centred_ends(weight, share, scales, largest, chance, steps=2_000):
-    """The smallest and largest value on a grid at which half the stake on gains, or losses, and half of it on
-    rewards less the nearest of nine guesses have not won ``1 / chance``.
+def _bets(weight, share, largest, difference):
+    """From (guess, number of the size) to the size of a bet that the mean is higher than claimed, and what
+    its factors multiply to before the claim is known.
     """
-
-    def refuted(v, upwards):
-        guesses = [k / 8 for k in range(9)]
-        c = min(guesses, key=lambda g: (round(abs(g - v), 12), g if upwards else -g))
-        centred = [w * (s - c) + c for w, s in zip(weight, share, strict=True)]
-        if upwards:
-            worst = c * (largest - 1)
-            sizes = [min(k, 0.9 / worst) if worst else k for k in scales]
-            plain = _capital([w * s for w, s in zip(weight, share, strict=True)], scales, v)
-        else:
-            sizes = [-min(k, 0.9 / (largest * (1 - c) + c)) for k in scales]
-            plain = _capital([w * (1 - s) for w, s in zip(weight, share, strict=True)], scales, 1 - v)
-        return (plain + _capital(centred, sizes, v)) / 2 > 1 / chance
-
-    low = next((k for k in range(steps + 1) if not refuted(k / steps, True)), steps)
-    high = next((k for k in range(steps, -1, -1) if not refuted(k / steps, False)), 0)
-    return low / steps, high / steps
+    bets = {}
+    for guess in range(9 if largest > 1 else 1):
+        c = guess / 8
+        worst = c * (largest - 1) - difference
+        rows = zip(weight, share, strict=True)
+        terms = [1 + (w - 1) * (s - c) if difference else w * (s - c) + c for w, s in rows]
+        for k in range(-14, 6):
+            size = min(2.0**k, 0.98 / worst) if worst > 0 else 2.0**k
+            bets[guess, k] = size, math.prod(1 + size * x for x in terms)
+    return bets
 
 
-def difference_end(weight, share, scales, largest, chance, steps):
-    """How far below 2 every mean of ``1 + (w - 1) s`` is refuted, on a grid: a quarter of the stake each on
-    that and on less than claimed of ``1 - (w - 1) (s - 1)``, half of it on ``1 + (w - 1) (s - c)`` for five
-    numbers c.
+def _won(bets, mean, nearest, peak, n):
+    """What 0.2 of all stakes, and 0.6 of them times the guess nearest to the claim, have become."""
+    alone = all(guess == 0 for guess, _ in bets)
+    others = {guess: (2 / 3) ** abs(guess - nearest) for guess in range(9) if guess != nearest}
+    parts = {guess: 0.45 * part / sum(others.values()) for guess, part in others.items()} | {nearest: 0.5}
+    parts[0] += 0.05
+    falling = {k: 1 / (1 + (abs(k - peak) / 3) ** 3) for k in range(-14, 6)}
+    total = 0.0
+    for (guess, k), (size, product) in bets.items():
+        stake = (1.0 if alone else parts[guess]) * falling[k] / sum(falling.values())
+        total += stake * product / (1 + size * mean) ** n
+    return (0.2 + 0.6 * nearest / 8) * total
+
+
+def _nearest(share):
+    return min(range(9), key=lambda guess: (round(abs(guess / 8 - share), 12), guess))
+
+
+def centred_ends(weight, share, largest, chance, steps=2_000):
+    """The smallest and largest value on a grid that bets on more, or on less, have not refuted: on less they
+    are on more of what is left of the range.
     """
+    ends = []
+    for shares in (share, [1 - s for s in share]):
+        bets = _bets(weight, shares, largest, False)
+        grid = (k / steps for k in range(steps))
+        ends.append(next((v for v in grid if _won(bets, v, _nearest(v), -3, len(weight)) <= 1 / chance), 1.0))
+    return ends[0], 1 - ends[1]
 
-    rows = [*zip(weight, share, strict=True)]
-    gains, losses = [w * s + 1 - s for w, s in rows], [w * (1 - s) + s for w, s in rows]
-    few = [-(2.0**k) / max(largest, 2.0) for k in range(-14, 0)]
-    for step in range(steps + 1):
-        mean = 2 * step / steps
-        total = (_capital(gains, scales, mean) + _capital(losses, few, 2 - mean)) / 4
-        for c in (0.125, 0.25, 0.5, 0.75, 0.875):
-            worst = c * (largest - 1) - 1
-            sizes = [min(k, 0.9 / worst) if worst > 0 else k for k in scales]
-            total += _capital([1 + (w - 1) * (s - c) for w, s in rows], sizes, mean) / 10
-        if total <= 1 / chance:
-            return mean
-    return 2.0
+
+def difference_ends(weight, share, largest, chance, steps):
+    """The same for the difference to the log: of every guess that the interval of the mean reward allows, at
+    a twentieth of the chance, bets have to refute it.
+    """
+    low, high = centred_ends([1.0] * len(share), share, 1.0, chance / 20)
+    guesses = range(_nearest(low), _nearest(high) + 1)
+    ends = []
+    for shares, places in ((share, guesses), ([1 - s for s in share], [8 - guess for guess in guesses])):
+        bets = _bets(weight, shares, largest, True)
+        ends.append(
+            next(
+                2 * k / steps - 1
+                for k in range(steps + 1)
+                if k == steps
+                or min(_won(bets, 2 * k / steps, place, -1.5, len(weight)) for place in places)
+                <= 1 / (0.95 * chance)
+            )
+        )
+    return ends[0], -ends[1]
 
 
 def efron_stein_bound(target, logging, action, reward, level, draws, rng):

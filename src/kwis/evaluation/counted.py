@@ -13,7 +13,7 @@ from kwis.evaluation.tally import Tally
 from kwis.intervals.sequence import BettingSequence
 from kwis.runtime.writing import write_whole
 
-SCHEMA = "kwis-watch/1"
+SCHEMA = "kwis-watch/2"
 """Name and version of the file."""
 
 
@@ -32,6 +32,11 @@ class Counted:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             before = dict(found["settings"])
+            if found["schema"] != SCHEMA:
+                raise InputError(
+                    f"`state` must be {SCHEMA!r}, as other versions placed other bets, got "
+                    f"{found['schema']!r} in {str(path)!r}; another `state` starts anew"
+                )
             files = {
                 str(name): (int(size), int(changed), str(mark))
                 for name, (size, changed, mark) in found["files"].items()

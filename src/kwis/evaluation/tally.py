@@ -12,15 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kwis._validation import read_only
 from kwis.intervals.centred import Centred
 from kwis.intervals.sequence import BettingSequence, SequenceState
-from kwis.intervals.wealth import SCALES, Wealth
+from kwis.intervals.wealth import Wealth
 from kwis.typing import Floats
+
+Bets = TypeVar("Bets", Wealth, Wealth | Centred)
+_NO_ROWS = Wealth.of(np.empty(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +57,7 @@ class Tally:
             logging=_unweighted(how).start(),
             values={name: how.start() for name in targets},
             changes={name: how.start(difference=True) for name in targets},
-            weights={name: Wealth.of(np.empty(0)) for name in targets},
+            weights=dict.fromkeys(targets, _NO_ROWS),
             actions={},
         )
 
@@ -65,7 +68,7 @@ class Tally:
             name: old + Wealth.of(inverse[name] if name in inverse else np.zeros(n))
             for name, old in self.actions.items()
         }
-        fresh = {name: Wealth.of(np.empty(0)) for name in inverse if name not in bets}
+        fresh = {name: _NO_ROWS for name in inverse if name not in bets}
         return replace(
             self,
             rows=self.rows + n,
@@ -98,8 +101,8 @@ class Tally:
             "logging": _plain_state(self.logging),
             "values": {name: _plain_state(one) for name, one in self.values.items()},
             "changes": {name: _plain_state(one) for name, one in self.changes.items()},
-            "weights": {name: _plain_wealth(one) for name, one in self.weights.items()},
-            "actions": {name: _plain_wealth(one) for name, one in self.actions.items()},
+            "weights": {name: _plain_bets(one) for name, one in self.weights.items()},
+            "actions": {name: _plain_bets(one) for name, one in self.actions.items()},
         }
 
     @classmethod
@@ -111,12 +114,9 @@ class Tally:
             logging=_state(_unweighted(how).start(), found["logging"]),
             values={name: _state(start, one) for name, one in found["values"].items()},
             changes={name: _state(difference, one) for name, one in found["changes"].items()},
-            weights={name: _wealth(SCALES, one) for name, one in found["weights"].items()},
-            actions={name: _wealth(SCALES, one) for name, one in found["actions"].items()},
+            weights={name: _bets(_NO_ROWS, one) for name, one in found["weights"].items()},
+            actions={name: _bets(_NO_ROWS, one) for name, one in found["actions"].items()},
         )
-
-
-_BETS = ("gains", "losses", "few_gains", "few_losses")
 
 
 def _unweighted(how: BettingSequence) -> BettingSequence:
@@ -125,34 +125,26 @@ def _unweighted(how: BettingSequence) -> BettingSequence:
 
 
 def _plain_state(state: SequenceState) -> dict[str, Any]:
-    bets = {name: getattr(state, name) for name in _BETS}
-    plain: dict[str, Any] = {name: _plain_wealth(one) for name, one in bets.items() if one is not None}
-    if state.centred is not None:
-        plain["higher"] = [_plain_wealth(one) for one in state.centred.higher]
-        plain["lower"] = [_plain_wealth(one) for one in state.centred.lower]
-    return {"total": state.total, **plain}
+    plain = {"total": state.total, "gains": _plain_bets(state.gains), "losses": _plain_bets(state.losses)}
+    return plain if state.rewards is None else {**plain, "rewards": _plain_state(state.rewards)}
 
 
-def _plain_wealth(wealth: Wealth) -> dict[str, Any]:
-    return {"n": wealth.n, "logs": wealth.logs.tolist()}
+def _plain_bets(bets: Wealth | Centred) -> dict[str, Any]:
+    return {"n": bets.n, "logs": bets.logs.tolist()}
 
 
 def _state(start: SequenceState, found: Mapping[str, Any]) -> SequenceState:
-    bets: dict[str, Any] = {}
-    for name in _BETS:
-        own = getattr(start, name)
-        bets[name] = None if own is None else _wealth(own.scales, found[name])
-    if start.centred is not None:
-        higher, lower = (
-            tuple(_wealth(one.scales, bet) for one, bet in zip(own, found[name], strict=True))
-            for name, own in (("higher", start.centred.higher), ("lower", start.centred.lower))
-        )
-        bets["centred"] = Centred(higher, lower, start.difference)
-    return replace(start, total=float(found["total"]), **bets)
+    return replace(
+        start,
+        total=float(found["total"]),
+        gains=_bets(start.gains, found["gains"]),
+        losses=_bets(start.losses, found["losses"]),
+        rewards=None if start.rewards is None else _state(start.rewards, found["rewards"]),
+    )
 
 
-def _wealth(scales: Floats, found: Mapping[str, Any]) -> Wealth:
+def _bets(start: Bets, found: Mapping[str, Any]) -> Bets:
     logs = np.array(found["logs"], dtype=np.float64)
-    if logs.shape != scales.shape:
+    if logs.shape != start.logs.shape:
         raise ValueError("another number of bets")
-    return Wealth(n=int(found["n"]), scales=scales, logs=read_only(logs))
+    return replace(start, n=int(found["n"]), logs=read_only(logs))

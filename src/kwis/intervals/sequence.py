@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
-from kwis.intervals.centred import EDGES, Centred
+from kwis.intervals.centred import EDGES, Centred, log_part, nearest, others_view
 from kwis.intervals.independent import refuse_dependent_terms
-from kwis.intervals.wealth import Wealth, falling_scales, log_capital, refuted_below
+from kwis.intervals.wealth import Wealth, refuted_below
 from kwis.results import Interval
 from kwis.typing import ArrayLike, Floats, Seed
 
 METHOD = "betting-sequence"
-Sums = TypeVar("Sums", Wealth, Centred)
+Capital = Callable[[float], float]
+"""From a mean to the logarithm of what bets against it, or against less, have made of all stakes."""
+_FOR_REWARDS = 0.05
+"""Part of the error of a difference that the mean reward of the logging policy may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,9 @@ class BettingSequence:
     bounds
         Range of the rewards, known beforehand.
     largest_weight
-        What no weight can exceed, known beforehand: the inverse of the smallest propensity. With it half of
-        the stakes are bets on rewards less a guess of them (:mod:`kwis.intervals.centred`), which vary as
-        little as WIS does: the interval is a good deal narrower.
+        What no weight can exceed, known beforehand: the inverse of the smallest propensity. With it bets are
+        on rewards less a guess of them (:mod:`kwis.intervals.centred`), which vary as little as WIS does: the
+        interval is a good deal narrower.
 
     See Also
     --------
@@ -93,11 +96,12 @@ class BettingSequence:
 class SequenceState:
     """A confidence sequence after some rows: small, can be stored, continued and added to another.
 
-    ``gains`` and ``losses`` are bets on more than claimed. Where the largest weight is known ``centred`` are
-    further bets, and for a difference also ``few_gains`` and ``few_losses``, on less than claimed. With
-    ``difference`` they are about the difference d of the target to the logging policy: with
-    s the share of the range that a reward makes up, gains ``w s + (1 - s)`` have mean ``1 + d`` and losses
-    ``w (1 - s) + s`` have mean ``1 - d``, in units of the range.
+    ``gains`` are bets on more than claimed, ``losses`` on less. With ``difference`` they are about the
+    difference d of the target to the logging policy: with s the share of the range that a reward makes up,
+    gains ``w s + (1 - s)`` have mean ``1 + d`` and losses ``w (1 - s) + s`` have mean ``1 - d``, in units of
+    the range. Which guess of the rewards is best for a difference depends on their mean under the logging
+    policy, of which ``rewards`` is the sequence: a difference is refuted if it is for every guess that the
+    mean allows.
     """
 
     low: float
@@ -105,11 +109,9 @@ class SequenceState:
     largest_weight: float | None
     difference: bool
     total: float
-    gains: Wealth
-    losses: Wealth
-    few_gains: Wealth | None
-    few_losses: Wealth | None
-    centred: Centred | None
+    gains: Wealth | Centred
+    losses: Wealth | Centred
+    rewards: SequenceState | None
 
     @classmethod
     def of(
@@ -124,23 +126,29 @@ class SequenceState:
     ) -> SequenceState:
         """The state after some rows alone."""
         share, rest = ((part / (high - low)) for part in (reward - low, high - reward))
-        gains, losses = (weight * share, weight * rest)
-        if difference:
-            gains, losses = gains + rest, losses + share
-        # Claims go up to a difference of the whole range, a mean of 2, which bets have to survive.
-        bound = None if largest is None else max(largest, 2.0) if difference else largest
-        scales = None if bound is None or not difference else falling_scales(bound)
+        rewards = None
+        gains: Wealth | Centred
+        losses: Wealth | Centred
+        if largest is None:
+            gains, losses = (
+                Wealth.of(weight * part + other if difference else weight * part)
+                for part, other in ((share, rest), (rest, share))
+            )
+        else:
+            gains, losses = (
+                Centred.of(weight, part, largest, difference=difference) for part in (share, rest)
+            )
+            if difference:
+                rewards = cls.of(np.ones(len(reward)), reward, low, high, 1.0, difference=False)
         return cls(
             low=low,
             high=high,
             largest_weight=largest,
             difference=difference,
             total=float((weight - 1.0 if difference else weight) @ reward),
-            gains=Wealth.of(gains),
-            losses=Wealth.of(losses),
-            few_gains=None if scales is None else Wealth.of(gains, scales),
-            few_losses=None if scales is None else Wealth.of(losses, scales),
-            centred=_centred(weight, share, largest, difference=difference),
+            gains=gains,
+            losses=losses,
+            rewards=rewards,
         )
 
     @property
@@ -171,46 +179,40 @@ class SequenceState:
                 f"`bounds`, `largest_weight` and `difference` must be the same in both, got {mine} and "
                 f"{theirs}"
             )
-        return SequenceState(
-            low=self.low,
-            high=self.high,
-            largest_weight=self.largest_weight,
-            difference=self.difference,
+        return replace(
+            self,
             total=self.total + other.total,
-            gains=self.gains + other.gains,
-            losses=self.losses + other.losses,
-            few_gains=_both(self.few_gains, other.few_gains),
-            few_losses=_both(self.few_losses, other.few_losses),
-            centred=_both(self.centred, other.centred),
+            gains=self.gains + other.gains,  # type: ignore[operator]
+            losses=self.losses + other.losses,  # type: ignore[operator]
+            rewards=self.rewards and other.rewards and self.rewards + other.rewards,
         )
 
     def refutes(self, value: float, level: float = 0.95) -> bool:
         """Whether the interval at this look leaves a value out."""
-        log_chance = math.log(2 / (1 - level))
+        log_chance = math.log(1 / (1 - level))
         first, last = self._range
-        share, rest = ((part / (self.high - self.low)) for part in (value - first, last - value))
-        return self._against_low(share) > log_chance or self._against_high(rest) > log_chance
+        span = self.high - self.low
+        return any(
+            capital(distance / span) > log_chance
+            for capital, distance in zip(self._capitals(level), (value - first, last - value), strict=True)
+        )
 
     def interval(self, level: float = 0.95) -> Interval:
         """Interval at this look; with all others it holds with probability ``level`` at least."""
-        log_chance = math.log(2 / (1 - check.level(level)))
+        log_chance = math.log(1 / (1 - check.level(level)))
         (first, last), span = self._range, self.high - self.low
-        ends = (
-            first + span * refuted_below(self._against_low, log_chance, self._whole, self._edges),
-            last - span * refuted_below(self._against_high, log_chance, self._whole, self._edges),
+        below, above = (
+            span * refuted_below(capital, log_chance, 2.0 if self.difference else 1.0, self._edges)
+            for capital in self._capitals(level)
         )
+        ends = first + below, last - above
         value = self.total / self.n if self.n else math.nan
         return Interval(low=min(ends), high=max(ends), level=level, value=value, method=METHOD)
 
     @property
-    def _whole(self) -> float:
-        """What the means of gains and losses add up to."""
-        return 2.0 if self.difference else 1.0
-
-    @property
     def _edges(self) -> Sequence[float]:
-        """Shares of the range at which other bets take over."""
-        return () if self.centred is None or self.difference else EDGES.tolist()
+        """Shares of the range at which stakes are split in another way."""
+        return () if self.difference or isinstance(self.gains, Wealth) else EDGES.tolist()
 
     @property
     def _range(self) -> tuple[float, float]:
@@ -218,28 +220,46 @@ class SequenceState:
         span = self.high - self.low
         return (-span, span) if self.difference else (self.low, self.high)
 
-    def _against_low(self, share: float) -> float:
-        """Capital against a value of ``share`` of the range or less: more gains, or fewer losses."""
-        plain = _capital(self.gains, self.few_losses, share, self._whole)
-        return plain if self.centred is None else log_capital(plain, self.centred.against_low(share))
+    def _capitals(self, level: float) -> tuple[Capital, Capital]:
+        """Capital against means of gains, and of losses, from stakes of 1 on both together."""
+        gains, losses = self.gains, self.losses
+        if isinstance(gains, Wealth) or isinstance(losses, Wealth):
+            return _half(gains), _half(losses)
+        if self.rewards is None:
+            return _nearest(gains), _nearest(losses)
+        guesses = self._guesses(self.rewards, level)
+        return _all_of(gains, guesses), _all_of(losses, [others_view(guess) for guess in guesses])
 
-    def _against_high(self, rest: float) -> float:
-        """Capital against a value that is ``rest`` of the range below its high end, or less."""
-        plain = _capital(self.losses, self.few_gains, rest, self._whole)
-        return plain if self.centred is None else log_capital(plain, self.centred.against_high(rest))
+    def _guesses(self, rewards: SequenceState, level: float) -> list[int]:
+        """Numbers of the guesses that are nearest to a mean reward of the logging policy that its sequence
+        allows: a claim at the far end of those nearest to a guess is refuted last.
+        """
+        log_chance = -math.log(_FOR_REWARDS * (1 - level))
+        against_low, against_high = rewards._capitals(level)
+        ends = [*EDGES.tolist(), 1.0]
+        allowed = [
+            guess
+            for guess, end in enumerate(ends)
+            if against_low(end) <= log_chance and against_high(ends[others_view(guess)]) <= log_chance
+        ]
+        return allowed or list(range(len(ends)))
 
 
-def _centred(weight: Floats, share: Floats, largest: float | None, *, difference: bool) -> Centred | None:
-    if largest is None:
-        return None
-    make = Centred.of_difference if difference else Centred.of_value
-    return make(weight, share, largest)
+def _half(bets: Any) -> Capital:
+    return lambda mean: bets.log_capital(mean) - math.log(2)
 
 
-def _capital(more: Wealth, fewer: Wealth | None, share: float, whole: float) -> float:
-    capital = more.log_capital(share)
-    return capital if fewer is None else log_capital(capital, fewer.log_capital(whole - share))
+def _nearest(bets: Centred) -> Capital:
+    """Bets around the guess nearest to the claim."""
+
+    def capital(mean: float) -> float:
+        guess = nearest(mean)
+        return bets.log_capital(mean, guess) + log_part(guess)
+
+    return capital
 
 
-def _both(first: Sums | None, second: Sums | None) -> Sums | None:
-    return None if first is None or second is None else first + second
+def _all_of(bets: Centred, guesses: Sequence[int]) -> Capital:
+    """The least that bets around one of the guesses have made, of what is left for the difference."""
+    left = math.log(1 - _FOR_REWARDS)
+    return lambda mean: left + min(bets.log_capital(mean, guess) + log_part(guess) for guess in guesses)

@@ -3,8 +3,8 @@
 For terms ``x_i`` of mean v, ``prod (1 + l x_i) / (1 + l v)`` has mean 1 at every number of rows, for any l
 that keeps its factors positive, and so has its average over several l: the capital of a gambler in a fair
 game. By Ville's inequality it ever exceeds ``1 / a`` with probability ``a`` at most. A mean v at which it
-does is refuted, whenever one looks. Positive l win if the mean is higher than v, and go with any ``x >= 0``;
-negative ones win if it is lower, and need a bound on x.
+does is refuted, whenever one looks. Bets with ``l > 0`` win if the mean is higher than v, and go with any
+``x >= 0``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,6 @@ SCALES = 2.0 ** np.arange(-14, 3)
 _HALVINGS = 60
 _LARGEST = 1e300  # less than was gained keeps the bound, and products stay finite
 _ROWS_AT_ONCE = 1 << 16
-_FALLING = -(2.0 ** np.arange(-14, 0))
-
-
-def falling_scales(bound: float) -> Floats:
-    """Sizes of bets on a lower mean, for terms up to ``bound``."""
-    return np.asarray(_FALLING / bound)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +44,7 @@ class Wealth:
     @classmethod
     def of(cls, terms: Floats, scales: Floats = SCALES) -> Wealth:
         """The sums of some rows."""
-        terms = np.minimum(terms, _LARGEST)
-        logs = np.zeros(scales.size)
-        for start in range(0, terms.size, _ROWS_AT_ONCE):
-            part = terms[start : start + _ROWS_AT_ONCE]
-            logs += np.log1p(np.multiply.outer(scales, part)).sum(axis=1)
-        return cls(n=terms.size, scales=scales, logs=read_only(logs))
+        return cls(n=terms.size, scales=scales, logs=read_only(sums_of_logs(terms, scales)))
 
     def __add__(self, other: Wealth) -> Wealth:
         """The sums of the rows of both."""
@@ -63,15 +52,21 @@ class Wealth:
 
     def log_capital(self, v: float) -> float:
         """Logarithm of what bets against a mean of v have made of 1."""
-        return _log_mean_exp(self.logs - self.n * np.log1p(self.scales * v))
+        return log_mean_exp(self.logs - self.n * np.log1p(self.scales * v))
 
 
-def log_capital(*parts: float) -> float:
-    """The same of a gambler who splits the stake evenly."""
-    return _log_mean_exp(np.array(parts))
+def sums_of_logs(terms: Floats, scales: Floats) -> Floats:
+    """The sum of ``log(1 + l x_i)`` for each l."""
+    terms = np.minimum(terms, _LARGEST)
+    logs = np.zeros(scales.size)
+    for start in range(0, terms.size, _ROWS_AT_ONCE):
+        part = terms[start : start + _ROWS_AT_ONCE]
+        logs += np.log1p(np.multiply.outer(scales, part)).sum(axis=1)
+    return logs
 
 
-def _log_mean_exp(logs: Floats) -> float:
+def log_mean_exp(logs: Floats) -> float:
+    """Logarithm of the capital of a gambler who splits the stake evenly, from those of the parts."""
     top = float(logs.max())
     return top + math.log(np.exp(logs - top).mean())
 
