@@ -10,7 +10,7 @@ from scipy import stats
 
 import kwis
 from kwis.intervals import wealth
-from kwis.intervals.centred import SIZES, Centred, log_part, others_view
+from kwis.intervals.centred import SIZES, Centred, log_part, mirrored
 from kwis.intervals.draws import count_chunks
 from kwis.intervals.efron_stein import _simulated, _weights, variance_proxy
 from kwis.intervals.wealth import SCALES, Wealth, log_mean_exp, refuted_below
@@ -204,7 +204,7 @@ def test_bets_are_fair(largest, shares, difference):
 
 def test_stakes_on_more_and_on_less_are_one_stake():
     for guess in range(9):
-        parts = log_part(guess), log_part(others_view(guess))
+        parts = log_part(guess), log_part(mirrored(guess))
         assert sum(math.exp(part) for part in parts) == pytest.approx(1.0)
 
 

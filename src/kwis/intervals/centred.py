@@ -6,8 +6,8 @@ allow larger bets: no bet may be so large that the largest weight, with the rewa
 more than was staked, and the smaller c, the less it can take. With rare rewards that is worth more than a
 small variance. For the difference d to the logging policy ``1 + (w_i - 1) (s_i - c)`` has the mean ``1 + d``.
 
-Stakes are split over guesses and sizes. How depends on the claim that is bet against, never on the rows, so
-that all bets together are a fair game.
+Stakes are split over guesses and sizes, and over bets on more and on less than claimed. How depends on the
+claim that is bet against, never on the rows, so that all bets together are a fair game.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ _SPREAD = 3.0
 _NEAREST, _FREEST = 0.5, 0.05
 """Parts of the stakes at the guess nearest to the claim, and at 0, where no weight is too large."""
 _FADING = 2 / 3
-"""What the stake of a guess is of that of the next one above, which is nearer to the claim."""
+"""What is left of the stake with each step to another guess."""
+_ON_HIGHER = 0.2, 0.8
+"""Parts of all stakes that are on a higher mean than one near 0, and near 1; the others are on a lower one.
+Where rewards are rare it takes little to tell that they are not rarer still, and much that they are not more.
+"""
 _STAKED = 0.98
 """Part of the stake that the worst row may take."""
 
@@ -89,18 +93,15 @@ def nearest(v: float) -> int:
     return int(np.searchsorted(EDGES, v))
 
 
-def others_view(guess: int) -> int:
+def mirrored(guess: int) -> int:
     """Number of the same guess for losses, of which it says what is left of the range."""
     return len(GUESSES) - 1 - guess
 
 
 def log_part(guess: int) -> float:
-    """Logarithm of the part of all stakes that is on a higher mean; what remains is on a lower one.
-
-    Where rewards are rare little is needed to tell that they are not rarer still, and much to tell that they
-    are not more.
-    """
-    return math.log(0.2 + 0.6 * float(GUESSES[guess]))
+    """Logarithm of the part of all stakes that is on a higher mean than one near this guess."""
+    first, last = _ON_HIGHER
+    return math.log(first + (last - first) * float(GUESSES[guess]))
 
 
 @lru_cache(maxsize=64)

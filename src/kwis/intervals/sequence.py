@@ -12,7 +12,7 @@ import numpy as np
 from kwis import _validation as check
 from kwis.errors import InputError
 from kwis.estimators.protocol import Estimator, S
-from kwis.intervals.centred import EDGES, Centred, log_part, nearest, others_view
+from kwis.intervals.centred import EDGES, Centred, log_part, mirrored, nearest
 from kwis.intervals.independent import refuse_dependent_terms
 from kwis.intervals.wealth import Wealth, refuted_below
 from kwis.results import Interval
@@ -30,9 +30,10 @@ class BettingSequence:
     """Interval for the value that may be looked at after every row, and acted upon, without losing its level.
 
     Bets against every value that is too low are placed on the gains ``w (r - low)``, and against those too
-    high on the losses ``w (high - r)``; values whose bets have won ``2 / (1 - level)`` times their stake are
-    left out (Waudby-Smith et al. 2022; the bets are a fixed mixture, so that rows may come in any order and
-    in parts). An ordinary interval that is looked at again and again leaves out the truth sooner or later.
+    high on the losses ``w (high - r)``; values are left out once the bets on either side have won ``1 / (1 -
+    level)`` times the stake of both (Waudby-Smith et al. 2022; the bets are a fixed mixture, so that rows may
+    come in any order and in parts). An ordinary interval that is looked at again and again leaves out the
+    truth sooner or later.
 
     It takes the propensities to be right and needs no bound on the weights. On one look it is the interval of
     :class:`kwis.LogarithmicSmoothing`.
@@ -228,7 +229,7 @@ class SequenceState:
         if self.rewards is None:
             return _nearest(gains), _nearest(losses)
         guesses = self._guesses(self.rewards, level)
-        return _all_of(gains, guesses), _all_of(losses, [others_view(guess) for guess in guesses])
+        return _all_of(gains, guesses), _all_of(losses, [mirrored(guess) for guess in guesses])
 
     def _guesses(self, rewards: SequenceState, level: float) -> list[int]:
         """Numbers of the guesses that are nearest to a mean reward of the logging policy that its sequence
@@ -240,7 +241,7 @@ class SequenceState:
         allowed = [
             guess
             for guess, end in enumerate(ends)
-            if against_low(end) <= log_chance and against_high(ends[others_view(guess)]) <= log_chance
+            if against_low(end) <= log_chance and against_high(ends[mirrored(guess)]) <= log_chance
         ]
         return allowed or list(range(len(ends)))
 
