@@ -15,7 +15,6 @@ import kwis
 from kwis.cli.main import main
 from kwis.data.read import arrivals
 from kwis.evaluation import counted
-from kwis.evaluation import counted
 from kwis.evaluation import watch as module
 from tests.everyday.logs import write_csv
 
