@@ -236,22 +236,20 @@ class Family:
         of_subject, of_region = np.array(self.pairs).T
         used, place = np.unique(of_subject, return_inverse=True)
         inside = np.stack([region.rows[rows] for region in self.regions], axis=1).astype(np.float64)
-        mass = np.ones((len(rows), 1)) if self.mass is None else self.mass[rows, None]
         labels = None if self.group is None else self.group[rows]
 
         def values(attribute: str, power: int = 1) -> Floats:
-            """``(n, subjects)``, with mass to a power."""
-            return mass**power * np.stack(
-                [attrgetter(attribute)(self.subjects[s])[rows] for s in used], axis=1
-            )
+            """``(subjects, n)``, with mass to a power."""
+            found = np.stack([attrgetter(attribute)(self.subjects[s])[rows] for s in used])
+            return found if self.mass is None else self.mass[rows] ** power * found
 
         def total(of_rows: Floats) -> Floats:
-            return np.asarray((of_rows.T @ inside)[place, of_region])
+            return np.asarray((of_rows @ inside)[place, of_region])
 
         def of_draws(of_rows: Floats, power: int) -> Floats:
             """Sums by draw to a power, added up."""
             return np.asarray(
-                (draw_sums(of_rows[:, place] * inside[:, of_region], labels) ** power).sum(axis=0)
+                (draw_sums(of_rows.T[:, place] * inside[:, of_region], labels) ** power).sum(axis=0)
             )
 
         score, shown = values("score"), values("shown")
@@ -278,7 +276,8 @@ class Family:
                 (1 - share) * own + share * both
                 for share, own, both in zip(shares, moments, alike, strict=True)
             ]
-        scores = [total(score**power) for power in (1, 2, 3)]
+        squares = np.square(score)
+        scores = [total(score), total(squares), total(squares * score)]
         means = [
             total(shown),
             total(shown**2) if labels is None else of_draws(shown, 2),

@@ -155,10 +155,10 @@ class _Redrawn:
     def _without_actions(self, rows: slice) -> Floats:
         """``(powers, m)`` the sums if no row took any of the actions tested."""
         inside = np.stack([region.rows[rows] for region in self.family.regions], axis=1).astype(np.float64)
-        means = np.stack(
-            [
-                *(-self.mass[rows] * one.mean[rows] for one in self.actions),
-                *(np.zeros(len(inside)) for _ in self.others),
-            ]
-        )
-        return np.stack([(means**power @ inside)[self.of_column, self.of_region] for power in self.powers])
+        means = np.reshape([-self.mass[rows] * one.mean[rows] for one in self.actions], (-1, len(inside)))
+        sums = np.zeros((len(self.powers), len(means) + len(self.others), inside.shape[1]))
+        raised = np.ones_like(means)
+        for of_power in sums:
+            raised *= means
+            of_power[: len(means)] = raised @ inside
+        return sums[:, self.of_column, self.of_region]
