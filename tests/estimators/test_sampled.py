@@ -13,6 +13,7 @@ import kwis
 from kwis.estimators import kernel_wis, precision, sampled
 from kwis.estimators.sampled import SampledWeights, _calibrated
 from kwis.estimators.together import Job, estimates_together, reweighted_together
+from kwis.estimators.trend import Trend
 from kwis.kernel import points_of
 from kwis.kernel.sampling import priority
 from kwis.runtime.arrays import stretches
@@ -76,12 +77,19 @@ def drawn(sample, weights, size=20, importance=None, seed=3, categorical=()):
     return found, seen["near"]
 
 
-@pytest.mark.parametrize(("mass", "categorical"), [(False, ()), (True, (1,))])
-def test_it_is_the_slow_twin(mass, categorical):
-    sample = sample_of(60, 3, mass=mass, categorical=categorical)
-    masses = np.ones(60) if sample.mass is None else sample.mass
-    found, near = drawn(sample, [sample.weight], categorical=categorical)
-    columns = np.column_stack([sample.reward, np.ones(60)])
+@pytest.mark.parametrize(
+    ("mass", "categorical", "n", "size", "degree"),
+    [(False, (), 60, 12, None), (False, (), 60, 20, 0), (True, (1,), 110, 60, 1), (False, (1,), 200, 140, 2)],
+)
+def test_it_is_the_slow_twin(mass, categorical, n, size, degree, monkeypatch):
+    """With as many rows checked as a polynomial of the given degree in the contexts needs."""
+    seen, of = [], Trend.of
+    monkeypatch.setattr(Trend, "of", lambda *given: seen.append(of(*given)) or seen[-1])
+    sample = sample_of(n, 3, mass=mass, categorical=categorical)
+    masses = np.ones(n) if sample.mass is None else sample.mass
+    found, near = drawn(sample, [sample.weight], size, categorical=categorical)
+    assert (seen[0].degree if seen[0] else None) == degree
+    columns = np.column_stack([sample.reward, np.ones(n)])
     parts = found.parts(columns)
     plain, normalised, errors = twin.values(
         *near,
@@ -203,6 +211,7 @@ def test_an_estimate_is_made_of_its_sums_and_of_what_the_approximation_adds(monk
             return 2 * per_row * (normalised if form else plain)
 
         errors = effect(parts.drawn, 0.0)
+        errors = errors * precision.few_terms(errors)
         raw, noise = effect(parts.direct, value), effect(parts.noise, 0.0)
         squares = [standard_error(one.tolist(), sample.group.tolist()) ** 2 for one in (raw, noise)]
         influence = raw * np.sqrt(1 - squares[1] / squares[0]) + errors
@@ -405,12 +414,13 @@ def test_priority_samples_give_unbiased_totals():
 
 
 @pytest.mark.slow
-def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_error():
+@pytest.mark.parametrize("first", [0, 5_000])
+def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_error(first):
     """From all pairs in single precision at the two narrow bandwidths, from sampled neighbours at the two
     wide ones.
     """
     off, moves, errors, sampled_logs = [], [], [], 0
-    for seed in range(100):
+    for seed in range(first, first + 100):
         d, bandwidth, whole = [(10, 1.0, True), (4, 0.5, True), (10, 2.5, False), (10, 4.0, False)][seed % 4]
         found, truth = both([sample_of(20_000, d, seed)], bandwidth, seed)
         sampled_logs += found[0].precision.neighbours < 20_000

@@ -7,11 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from kwis.results import Estimate
 from kwis.stats.influence import standard_error
 from kwis.typing import Floats, Ints
 
-TOLERANCE = 0.02
+TOLERANCE = 0.015
 """Of the standard error: the error of an approximation that needs no more neighbours."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of rows and neighbours, above which an error over the tolerance is accepted, and stated."""
@@ -59,6 +61,23 @@ def _relative(estimate: Estimate) -> float:
     if estimate.precision is None or not estimate.std_error > 0:
         return 0.0
     return estimate.precision.error / estimate.std_error
+
+
+def few_terms(errors: Floats) -> float:
+    """Factor on independent errors that are each known by one draw: the quantile of Student's distribution
+    over the normal one, so that 1.96 times their length covers what it says even if few of them are large.
+
+    A sum of squares ``e^2``, each with a variance of at most ``e^4``, has as many degrees of freedom as a
+    multiple of chi-squared of its mean and variance: ``2 (sum e^2)^2 / sum e^4``.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    largest = float(np.abs(errors).max(initial=0.0))
+    if not largest > 0:
+        return 1.0
+    squares = np.square(errors / largest)
+    freedom = 2 * float(squares.sum()) ** 2 / float(np.square(squares).sum())
+    return float(stdtrit(freedom, 0.975) / ndtri(0.975))
 
 
 def without_noise(influence: Floats, noise: Floats, group: Ints | None) -> float:

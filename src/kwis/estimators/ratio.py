@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from kwis.errors import InputError
-from kwis.estimators.precision import without_noise
+from kwis.estimators.precision import few_terms, without_noise
 from kwis.estimators.protocol import Resamples
 from kwis.results import BandwidthChoice, Estimate, Precision
 from kwis.runtime.arrays import kept, room
@@ -243,6 +243,7 @@ def estimate_from(parts: Parts, rule: Rule, sample: WeightedSample, j: int, scal
     influence, precision = effect(parts.direct, value), None
     if parts.drawn is not None:
         drawn = effect(parts.drawn, 0.0)
+        drawn *= few_terms(drawn)
         precision = Precision(
             neighbours=parts.neighbours, checked=parts.checked, error=_length(drawn) / sample.n
         )

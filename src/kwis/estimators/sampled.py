@@ -4,9 +4,11 @@ number.
 1. *Neighbours.* A seeded sample of rows, half uniform and half in proportion to the weight, evenly over the
    sizes of weights. Every row gets ``G`` and ``M`` from it: its own term exact, the others divided by their
    chance. So every row has an approximate weight ``v' = w G / M``: noisy, and too large on average.
-2. *Check.* A random sample of rows, larger terms more likely, gets its exact ``v`` from all rows. Sums over
-   rows are those of ``v' x`` plus those of ``(v - v') x / chance`` over the rows checked: unbiased for the
-   exact sums whatever the first step did. The spread of these corrections is the error bar.
+2. *Check.* A random sample of rows, larger terms more likely, gets its exact ``v`` from all rows. How ``v /
+   v'`` runs along their contexts improves every ``v'`` (:mod:`kwis.estimators.trend`). Sums over rows are
+   those of ``v' x`` plus those of ``(v - v') x / chance`` over the rows checked: as good as unbiased for the
+   exact sums whatever the first step did. The spread of these corrections is the error bar, each as large as
+   if its row had no part in the fit.
 3. *Influence.* How the weights of all rows react to a row is a kernel sum too, taken over the rows checked.
    Two halves of them tell how noisy it is.
 
@@ -24,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from kwis.estimators.ratio import Parts
+from kwis.estimators.trend import improve
 from kwis.kernel.points import Points
 from kwis.kernel.sampling import neighbour_chance, priority, systematic
 from kwis.runtime.arrays import room, stretches
@@ -70,6 +73,8 @@ class SampledWeights:
         Approximate weights ``v'``.
     rows, chance, exact_around, exact
         Rows checked, their chances, kernel sums and weights.
+    widening
+        By how many times the gap of each row checked is larger where it has no part in the fit.
     neighbours
         Their number; all rows: only rounding is left.
     """
@@ -83,6 +88,7 @@ class SampledWeights:
     chance: Floats
     exact_around: Floats
     exact: Floats
+    widening: Floats
     neighbours: int
     dtype: Any
     signs: Floats
@@ -126,10 +132,13 @@ class SampledWeights:
         rows, chance = priority(terms, _CHECKED_OF_ALL if whole else max(2, round(CHECKED_SHARE * size)), rng)
         exact_around = points.at_rows(rows, vectors, np.float64 if whole else precision)
         exact = _applied(w[rows], exact_around, total)
+        share = np.sqrt(1 - chance) / chance * mass[rows] * importance[rows]
+        widening = np.ones(rows.size) if whole else improve(applied, points, rows, exact, share)
         signs = rng.choice([-1.0, 1.0], rows.size)
         return cls(
-            points, mass, w, around, applied, rows, chance, exact_around, exact, neighbours, precision, signs
-        )
+            points, mass, w, around, applied, rows, chance, exact_around, exact, widening, neighbours,
+            precision, signs,
+        )  # fmt: skip
 
     @property
     def whole(self) -> bool:
@@ -158,9 +167,8 @@ class SampledWeights:
         # A row checked stands for others: what its correction might have been is an error of its own,
         # independent of all rows.
         drawn = room(columns.shape)
-        spread = (
-            self.signs * np.sqrt(1 - self.chance) / self.chance * (_ROUNDING_TOGETHER if self.whole else 1.0)
-        )
+        widening = self.widening * (_ROUNDING_TOGETHER if self.whole else 1.0)
+        spread = self.signs * np.sqrt(1 - self.chance) / self.chance * widening
         drawn[self.rows] = (spread * self.gap[:, 0])[:, None] * columns[self.rows]
         counted = mass[self.rows] / self.chance
         squares = np.sum((mass * v) ** 2) + np.sum(
