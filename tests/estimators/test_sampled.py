@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import kwis
-from kwis.estimators import kernel_wis, precision, sampled
-from kwis.estimators.sampled import SampledWeights, _calibrated
+from kwis.estimators import kernel_wis, precision, reaction, sampled
+from kwis.estimators.reaction import calibrated
+from kwis.estimators.sampled import SampledWeights
 from kwis.estimators.together import Job, estimates_together, reweighted_together
 from kwis.estimators.trend import Trend
 from kwis.kernel import points_of
@@ -117,15 +118,21 @@ def test_it_is_the_slow_twin(mass, categorical, n, size, degree, monkeypatch):
 
 @pytest.mark.parametrize("mass", [False, True])
 @pytest.mark.parametrize("stretch", [1 << 17, 7])
-def test_how_sums_react_to_a_row_is_the_slow_twin(monkeypatch, mass, stretch):
-    monkeypatch.setattr(sampled, "stretches", lambda n: stretches(n, stretch))
+@pytest.mark.parametrize("heavy", [0.08, 2.0])
+def test_how_sums_react_to_a_row_is_the_slow_twin(monkeypatch, mass, stretch, heavy):
+    for module in (sampled, reaction):
+        monkeypatch.setattr(module, "stretches", lambda n: stretches(n, stretch))
+    monkeypatch.setattr(reaction, "_HEAVY", heavy)
     sample = sample_of(30, 2, mass=mass)
     masses = np.ones(30) if sample.mass is None else sample.mass
     found, near = drawn(sample, [sample.weight], 14)
     columns = np.column_stack([sample.reward - 0.3, np.ones(30)])
     parts = found.parts(columns)
     data = *near, found.rows.tolist(), found.chance, sample.context, sample.weight, masses
-    mean, noise = twin.reaction(*data, columns, parts.sums, 0.8)
+    squares = (masses * sample.weight) ** 2
+    heaviest = [row for row in range(30) if squares[row] >= heavy * sum(squares)]
+    assert bool(heaviest) == (heavy < 1)
+    mean, noise = twin.reaction(*data, columns, parts.sums, 0.8, heaviest)
     np.testing.assert_allclose(parts.direct, mean, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(parts.noise, noise, rtol=1e-9, atol=1e-9)
     assert parts.isolation == pytest.approx(twin.isolation(*data, 0.8), rel=1e-12)
@@ -442,12 +449,34 @@ def test_a_hundred_logs_of_twenty_thousand_rows_move_by_a_small_part_of_their_er
     assert np.abs(np.array(errors) - 1).max() < 0.02
 
 
+def test_standard_errors_hold_where_thirty_effective_rows_make_them_up():
+    """The weight of a row multiplies the noise of what others do to it."""
+    rng = np.random.default_rng(7_000)
+    context = rng.normal(size=(20_000, 10))
+    heavy = kwis.WeightedSample(
+        context=context,
+        weight=rng.pareto(1.2, 20_000) * np.exp(0.5 * context[:, 0]),
+        reward=(rng.random(20_000) < 1 / (1 + np.exp(-context[:, 0]))).astype(float),
+    )
+    found, truth = (
+        estimates_together(
+            [Job(kwis.KernelWIS(4.0, exact=exact, normalised=form), heavy) for form in (False, True)]
+        )
+        for exact in (False, True)
+    )
+    assert truth[0].effective_n < 500
+    for got, true in zip(found, truth, strict=True):
+        assert got.precision.neighbours < 2_000
+        assert got.std_error == pytest.approx(true.std_error, rel=0.01)
+        assert np.corrcoef(got.influence, true.influence)[0, 1] > 0.9999
+
+
 def test_calibrated_weights_meet_the_totals_that_are_known():
     rng = np.random.default_rng(0)
     weight, terms = rng.uniform(1, 2, 40), rng.normal(size=(40, 3)) * [1.0, 1e6, 1e-6]
     totals = weight @ terms * [1.1, 0.9, 1.05]
-    np.testing.assert_allclose(_calibrated(weight, terms, totals) @ terms, totals, rtol=1e-9)
-    np.testing.assert_allclose(_calibrated(weight, terms, weight @ terms), weight, rtol=1e-9)
+    np.testing.assert_allclose(calibrated(weight, terms, totals) @ terms, totals, rtol=1e-9)
+    np.testing.assert_allclose(calibrated(weight, terms, weight @ terms), weight, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

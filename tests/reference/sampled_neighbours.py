@@ -112,9 +112,12 @@ def calibrated(weights, terms, totals):
     return weights * (1 + terms @ change)
 
 
-def reaction(neighbours, chances, checked, check_chances, context, weight, mass, columns, totals, bandwidth):
+def reaction(
+    neighbours, chances, checked, check_chances, context, weight, mass, columns, totals, bandwidth, heavy=()
+):
     """Derivatives of ``sum c v x`` in the count of each row, and half of what two halves of the rows checked
-    differ by: ``sum_i K_ij t_i (1 / G_i - w_j / M_i)`` plus ``v_j x_j``, with terms ``t = c v x``.
+    differ by: ``sum_i K_ij t_i (1 / G_i - w_j / M_i)`` plus ``v_j x_j``, with terms ``t = c v x``. At the
+    heavy rows the sum is over all rows.
     """
     n = weight.size
     data = context, weight, mass, bandwidth
@@ -145,7 +148,16 @@ def reaction(neighbours, chances, checked, check_chances, context, weight, mass,
                         * pull(i, exact[i], row, exact_weights[i])
                     )
         halves.append(found)
-    return (halves[0] + halves[1]) / 2, (halves[0] - halves[1]) / 2
+    mean, noise = (halves[0] + halves[1]) / 2, (halves[0] - halves[1]) / 2
+    for row in heavy:
+        mean[row], noise[row] = weights[row] * columns[row], 0.0
+        for i in range(n):
+            rough = pull(i, near[i], row, weights[i])
+            best = pull(i, exact[i], row, exact_weights[i]) if i in exact else rough
+            stands_for = 1 / check_chances[list(checked).index(i)] if i in exact else 1.0
+            seen = best if i == row else rough + (best - rough) * stands_for
+            mean[row] += kernel(context[i], context[row], bandwidth) * seen
+    return mean, noise
 
 
 def isolation(neighbours, chances, checked, check_chances, context, weight, mass, bandwidth):

@@ -9,8 +9,8 @@ number.
    those of ``v' x`` plus those of ``(v - v') x / chance`` over the rows checked: as good as unbiased for the
    exact sums whatever the first step did. The spread of these corrections is the error bar, each as large as
    if its row had no part in the fit.
-3. *Influence.* How the weights of all rows react to a row is a kernel sum too, taken over the rows checked.
-   Two halves of them tell how noisy it is.
+3. *Influence.* How the weights of all rows react to a row is a kernel sum too, taken over the rows checked,
+   and for the heaviest rows over all: see :mod:`kwis.estimators.reaction`.
 
 All steps look at ``n m`` pairs for samples of ``m`` rows instead of ``n^2``. The error in units of the
 standard error goes as ``sqrt(n) / m``. With all rows as neighbours only rounding is left, and few rows are
@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from kwis.estimators.ratio import Parts
+from kwis.estimators.reaction import reaction, within
 from kwis.estimators.trend import improve
 from kwis.kernel.points import Points
 from kwis.kernel.sampling import neighbour_chance, priority, systematic
 from kwis.runtime.arrays import room, stretches
-from kwis.sample import balanced, safe_ratio
+from kwis.sample import balanced
 from kwis.typing import Floats, Ints
 
 CHECKED_SHARE = (
@@ -42,7 +43,6 @@ _NEIGHBOURS, _CHECKED = 11, 12  # streams of random numbers
 # share of an average term that every row counts when rows to check are chosen, even one of no weight
 _FLOOR = 0.25
 _SINGLE_SPAN = 1e30  # of the weights, which single precision holds
-_DEPENDENT = 1e-10  # columns of terms that others make up
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -121,7 +121,7 @@ class SampledWeights:
             around, neighbours = room(vectors.shape), taken.size
             for part in stretches(n):
                 found = points.from_rows(taken, counted, precision, part)
-                mine, inside = _within(taken, part)
+                mine, inside = within(taken, part)
                 found[mine] -= counted[inside]
                 around[part] = np.maximum(found, 0.0) + vectors[part]
         applied, terms = room(w.shape), np.empty(n)
@@ -161,7 +161,7 @@ class SampledWeights:
     def parts(self, columns: Floats) -> Parts:
         """What estimates are made of, for one weighting."""
         v, mass = self.applied[:, 0], self.mass
-        direct, noise = self._reaction(columns)
+        direct, noise = reaction(self, columns)
         for part in stretches(v.size):
             direct[part] += v[part, None] * columns[part]
         # A row checked stands for others: what its correction might have been is an error of its own,
@@ -195,31 +195,6 @@ class SampledWeights:
         )
         return float(np.clip(total / self.mass[own > 0].sum(), 0.0, 1.0))
 
-    def _reaction(self, columns: Floats) -> tuple[Floats, Floats | None]:
-        """How ``sum c v x`` reacts to the count of each row through the weights of the others, and half of
-        what two halves differ by.
-        """
-        q, w = columns.shape[1], self.weight
-        if self.whole:
-            own = _pulls(self.mass[:, None] * self.applied * columns, self.around)
-            return _met(self.points.all_pairs(own, self.dtype), w), None
-        terms = self.mass[self.rows, None] * self.exact * columns[self.rows]
-        pulling = _pulls(terms, self.exact_around)
-        totals, even = self.sums(columns)[:, 0], np.arange(self.rows.size) % 2 == 0
-        halves = np.hstack(
-            [pulling * _calibrated(half * 2 / self.chance, terms, totals)[:, None] for half in (even, ~even)]
-        )
-        mean, noise = room(columns.shape), room(columns.shape)
-        for part in stretches(self.mass.size):
-            own = _pulls(self.mass[part, None] * self.applied[part] * columns[part], self.around[part])
-            both = self.points.from_rows(self.rows, halves, self.dtype, part)
-            mine, inside = _within(self.rows, part)
-            own[mine] = pulling[inside]
-            both[mine] -= halves[inside]  # a row's pull on itself is known, and the largest of all
-            first, second = (_met(side + own, w[part]) for side in (both[:, : 2 * q], both[:, 2 * q :]))
-            mean[part], noise[part] = (first + second) / 2, (first - second) / 2
-        return mean, noise
-
 
 def _vectors(weights: Sequence[Floats], mass: Floats, total: float) -> tuple[Floats, Floats]:
     """Weights in safe units (n, F); and the vectors of kernel sums, ``c`` and every ``c w`` (n, 1 + F)."""
@@ -229,13 +204,6 @@ def _vectors(weights: Sequence[Floats], mass: Floats, total: float) -> tuple[Flo
         w[:, place] = balanced(weight, total)
         vectors[:, 1 + place] = mass * w[:, place]
     return w, vectors
-
-
-def _within(rows: Ints, part: slice) -> tuple[Ints, slice]:
-    """Sorted rows that lie in a part: their places there, and which of them they are."""
-    first, last = np.searchsorted(rows, (part.start, part.stop))
-    inside = slice(int(first), int(last))
-    return rows[inside] - part.start, inside
 
 
 def _precision(points: Points, weight: Floats) -> Any:
@@ -257,32 +225,3 @@ def _draw_neighbours(
 def _applied(weight: Floats, around: Floats, most: float) -> Floats:
     """``w G / M``, at most the mass around."""
     return np.minimum(weight * around[:, :1] / np.maximum(around[:, 1:], _TINY), most)
-
-
-def _calibrated(weight: Floats, terms: Floats, totals: Floats) -> Floats:
-    """Weights of sampled rows near those given with which the sums of terms (k, q) are the totals (q,) known
-    of all rows.
-
-    At a large bandwidth every row meets the same sums, and their error would be that of the whole influence.
-    """
-    size = np.maximum(np.abs(terms).max(axis=0), _TINY)
-    scaled = terms / size
-    missing = totals / size - np.einsum("i,ij->j", weight, scaled)
-    squares = np.einsum("i,ij,ik->jk", weight, scaled, scaled)
-    change = np.linalg.lstsq(squares, missing, rcond=_DEPENDENT)[0]
-    return weight * (1 + np.einsum("ij,j->i", scaled, change))
-
-
-def _pulls(terms: Floats, around: Floats) -> Floats:
-    """Terms ``c v x`` over ``G``, then over ``M``."""
-    return np.hstack(
-        [
-            safe_ratio(terms, np.maximum(around[:, :1], _TINY)),
-            safe_ratio(terms, np.maximum(around[:, 1:2], _TINY)),
-        ]
-    )
-
-
-def _met(pulls: Floats, weight: Floats) -> Floats:
-    half = pulls.shape[1] // 2
-    return pulls[:, :half] - weight * pulls[:, half:]
