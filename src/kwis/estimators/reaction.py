@@ -19,9 +19,7 @@ from kwis.typing import Floats, Ints
 if TYPE_CHECKING:
     from kwis.estimators.sampled import SampledWeights
 
-_HEAVY = (
-    0.005  # share in the sum of squared weights: at most 200 rows have it, and none where weights are mild
-)
+_HEAVY = 0.005  # share in the sum of squared weights: at most 200 rows have it, none where they are mild
 _DEPENDENT = 1e-10  # columns of terms that others make up
 _TINY = float(np.finfo(np.float64).tiny)
 
