@@ -31,25 +31,34 @@ def reaction(sampled: SampledWeights, columns: Floats) -> tuple[Floats, Floats |
     points, rows, w = sampled.points, sampled.rows, sampled.weight
     if sampled.whole:
         return _met(points.all_pairs(_approximate(sampled, columns, slice(None)), sampled.dtype), w), None
-    q, terms = columns.shape[1], sampled.mass[rows, None] * sampled.exact * columns[rows]
+    terms = sampled.mass[rows, None] * sampled.exact * columns[rows]
     pulling = _pulls(terms, sampled.exact_around)
     totals, even = sampled.sums(columns)[:, 0], np.arange(rows.size) % 2 == 0
-    halves = np.hstack(
-        [pulling * calibrated(half * 2 / sampled.chance, terms, totals)[:, None] for half in (even, ~even)]
-    )
+    halves = []
+    for half in (even, ~even):
+        counted = calibrated(half * 2 / sampled.chance, terms, totals)[:, None]
+        halves.append((rows[half], (pulling * counted)[half]))
     mean, noise = room(columns.shape), room(columns.shape)
     for part in stretches(sampled.mass.size):
         own = _approximate(sampled, columns, part)
-        both = points.from_rows(rows, halves, sampled.dtype, part)
         mine, inside = within(rows, part)
         own[mine] = pulling[inside]
-        both[mine] -= halves[inside]  # a row's pull on itself is known, and the largest of all
-        first, second = (_met(side + own, w[part]) for side in (both[:, : 2 * q], both[:, 2 * q :]))
+        first, second = (_met(_of_others(sampled, *half, part) + own, w[part]) for half in halves)
         mean[part], noise[part] = (first + second) / 2, (first - second) / 2
     heavy = _heaviest(sampled.mass * w[:, 0])
     if heavy.size:
         mean[heavy], noise[heavy] = _met(_over_all(sampled, columns, pulling, heavy), w[heavy]), 0.0
     return mean, noise
+
+
+def _of_others(sampled: SampledWeights, rows: Ints, pulls: Floats, part: slice) -> Floats:
+    """Sums of the pulls of some rows at those of a part, without a row's pull on itself, which is known, and
+    the largest of all.
+    """
+    found = sampled.points.from_rows(rows, pulls, sampled.dtype, part)
+    mine, inside = within(rows, part)
+    found[mine] -= pulls[inside]
+    return found
 
 
 def _heaviest(weight: Floats) -> Ints:
