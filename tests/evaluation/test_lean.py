@@ -361,6 +361,7 @@ def test_sums_by_two_values_of_the_reward(last: list[float]) -> None:
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -0.1, 1.1, 0.3001])
 def test_chances_that_are_no_distribution_in_one_row(wrong: float) -> None:
     chances = np.full((3, 1_300), 1 / 3)
-    assert loops.are_proper(chances, TOLERANCE)
+    chances[:2, 700] = 0.25, 1 / 3 + 1 / 12
+    assert loops.least_if_proper(chances, TOLERANCE) == 0.25
     chances[1, 1_299] = wrong
-    assert not loops.are_proper(chances, TOLERANCE)
+    assert loops.least_if_proper(chances, TOLERANCE) == -1.0

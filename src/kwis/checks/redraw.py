@@ -68,6 +68,7 @@ class _Redrawn:
 
     def __init__(self, family: Family, null: Null, seed: int = 0) -> None:
         self.family, self.null, self.seed = family, null, seed
+        self.without: Floats | None = None
         self.own = family.sums()
         of_subject, self.of_region = np.array(family.pairs, dtype=np.int64).T
         used = [family.subjects[s] for s in np.unique(of_subject)]
@@ -98,10 +99,13 @@ class _Redrawn:
     def sums(self, first: int, draws: int) -> tuple[Floats, ...]:
         """``(draws, m)`` sums of scores by test and, where they are used, of their squares and cubes."""
         blocks = row_blocks(self.family.n, self.block)
-        return tuple(np.sum(each_block(lambda rows: self._block(rows, first, draws), blocks), axis=0))
+        added = np.sum(each_block(lambda rows: self._block(rows, first, draws), blocks), axis=0)
+        if self.without is None:
+            self.without = np.sum(each_block(self._without_actions, blocks), axis=0)
+        return tuple(added + self.without[:, None, :])
 
     def _block(self, rows: slice, first: int, draws: int) -> Floats:
-        """Sums over some of the rows, ``(powers, draws, m)``."""
+        """What is added over some of the rows, ``(powers, draws, m)``."""
         ends = self.null.chance[rows].cumsum(axis=1)
         slot = np.full(ends.shape[1], -1, dtype=np.int64)
         slot[[one.code for one in self.actions]] = np.arange(len(self.actions))
@@ -135,7 +139,7 @@ class _Redrawn:
             np.empty((self.cells.number, sums)),
             out,
         )
-        return out[:, :draws] + self._without_actions(rows)[:, None, :]
+        return out[:, :draws]
 
     def _gains(self, rows: slice) -> Floats:
         """``(n, K, powers + others)`` what drawing an action adds to the sums: to those of the action itself,

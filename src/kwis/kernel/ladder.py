@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kwis.kernel import distances_are_products, kernel_products, one_pass_per_bandwidth
-from kwis.kernel.geometry import Geometry, Scaled, mismatches, squared_distances
+from kwis.kernel.geometry import Geometry, Scaled, expands, mismatches, squared_distances
 from kwis.kernel.many import MOST_SQUARINGS, chained
 from kwis.kernel.profiles import Kernel
 from kwis.runtime.threads import each_block, row_blocks
@@ -53,8 +53,10 @@ def sums_around(
     many = _Many.of(stretches, vectors, np.flatnonzero(sizes > _FEW))
     out = [np.empty((rows.size, size)) for size in sizes]
 
+    distances = _Distances.of(points)
+
     def block(part: slice) -> None:
-        near = _distances(points.take(rows[part]), points)
+        near = distances.around(rows[part])
         few.write(near, out, part)
         many.write(near, out, part)
 
@@ -62,11 +64,35 @@ def sums_around(
     return out
 
 
-def _distances(here: Scaled, there: Scaled) -> Floats:
-    q = squared_distances(here.numeric, there.numeric, by_difference=False)
-    if here.penalty.size:
-        q += 2 * mismatches(here, there)
-    return np.minimum(q, _FARTHEST, out=q)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distances:
+    """Squared distances between points, by one product of matrices with the squared lengths of the points as
+    two columns more, where that is accurate enough.
+    """
+
+    points: Scaled
+    here: Floats
+    there: Floats
+
+    @classmethod
+    def of(cls, points: Scaled) -> _Distances:
+        x = points.numeric
+        if not x.shape[1] or not expands(x, x):
+            return cls(points, x[:, :0], x.T[:0])
+        lengths, ones = np.einsum("ij,ij->i", x, x), np.ones(len(x))
+        here, there = np.column_stack([-2 * x, lengths, ones]), np.vstack([x.T, ones, lengths])
+        return cls(points, here, there)
+
+    def around(self, rows: Ints) -> Floats:
+        """``(rows, n)`` squared distances from some of the points to all."""
+        here, there = self.points.take(rows), self.points
+        if self.there.size:
+            q: Floats = self.here[rows] @ self.there
+        else:
+            q = squared_distances(here.numeric, there.numeric, by_difference=True)
+        if here.penalty.size:
+            q += 2 * mismatches(here, there)
+        return np.clip(q, 0.0, _FARTHEST, out=q)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ _REGROUPED = {"reassoc", "contract", "nsz"}  # sums in another order, the same o
 SHIFT = 46  # of the bits of a number: exponent and six bits after it are left
 SIZE = (1 << 63) - 1  # all bits but that of the sign, which a 0 may have
 _BLOCK = 512  # rows that stay next to the processor from one loop to the next
-_BEYOND = 0x7FF << 52  # the bits of infinity
+BEYOND = 0x7FF << 52  # the bits of infinity
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -23,10 +23,10 @@ def number_of(size):
 @compiled(nogil=True, error_model="numpy", fastmath=_REGROUPED)
 def extent(values):
     bits = values.view(np.int64)
-    least, largest, zeros, total, squares = _BEYOND, 0, 0, 0.0, 0.0
+    least, largest, zeros, total, squares = BEYOND, 0, 0, 0.0, 0.0
     for i in range(values.shape[0]):
         size, x = bits[i] & SIZE, values[i]
-        least, largest = min(least, size if size > 0 else _BEYOND), max(largest, size)
+        least, largest = min(least, size if size > 0 else BEYOND), max(largest, size)
         zeros += size == 0
         total += x
         squares += x * x

@@ -28,7 +28,7 @@ FEWEST_ALIKE, MOST_ALIKE = 1_000, 300_000
 """Rows that may be looked through for copies and shared draws."""
 MOST_ACTIONS = 32
 """Sums of products of their probabilities take the square of that per row."""
-STRETCHES_SAMPLED = 16
+STRETCHES_SAMPLED = 12
 """Rows are drawn from at most so many places of a log, spread evenly: each has to be read in full. Any
 tenth of the log has a part of one of them at least.
 """
@@ -59,7 +59,10 @@ class Stretch:
         from pyarrow import parquet
 
         done = self.start
-        opened = parquet.ParquetFile(self.path, metadata=self.footer, read_dictionary=list(coded))
+        # Reading ahead of what is decoded would only take memory and time where files are on a disk.
+        opened = parquet.ParquetFile(
+            self.path, metadata=self.footer, read_dictionary=list(coded), pre_buffer=False
+        )
         with readable(self.path), opened as file:
             for batch in file.iter_batches(
                 BATCH_ROWS, row_groups=list(self.groups), columns=list(columns), use_threads=False
@@ -206,24 +209,34 @@ Visit = Callable[[slice, Any], None]
 
 def visit(
     stretches: Sequence[Stretch], columns: Sequence[str], every: Sequence[str], drawn: Drawn, runner: Runner,
-    each: Callable[[Stretch], tuple[Visit, Any]],
+    coded: Sequence[str], each: Callable[[Stretch], tuple[Visit, Any]],
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
     """Go through all rows once: ``each`` gives, for a stretch, what is done with its batches and what comes
-    of that in the end. Returns these in order, and the rows drawn with ``every`` column.
+    of that in the end. Returns these in order, and the rows drawn with ``every`` column; text in columns
+    ``coded``, of few values, is only written out for these.
     """
 
     def read(stretch: Stretch) -> tuple[Any, list[Any]]:
         act, found = each(stretch)
         sampled = stretch in drawn.stretches
         kept = []
-        for rows, batch in stretch.batches(every if sampled else columns):
+        for rows, batch in stretch.batches(every, coded) if sampled else stretch.batches(columns):
             act(rows, batch)
             if sampled:
-                kept.append(batch.take(_arrow(drawn.within(rows))))
+                kept.append(_written_out(batch.take(_arrow(drawn.within(rows))), coded))
         return found, kept
 
     done = runner.each(read, [(one,) for one in stretches], "reading the log")
     return [found for found, _ in done], [batch for _, kept in done for batch in kept if batch.num_rows]
+
+
+def _written_out(batch: Any, coded: Sequence[str]) -> Any:
+    """The batch with text instead of its codes."""
+    for place, name in enumerate(batch.schema.names):
+        column = batch.column(place)
+        if name in coded and hasattr(column, "dictionary"):
+            batch = batch.set_column(place, name, column.dictionary_decode())
+    return batch
 
 
 def _arrow(rows: Ints) -> Any:

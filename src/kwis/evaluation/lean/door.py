@@ -88,7 +88,8 @@ def lean_log(log: ScannedLog, target: Targets, progress: Progress | None = None)
 def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner) -> Lean:
     names, notes = columns_to_read(source, log.roles)
     stretches = stretches_of(source)
-    codes, actions = actions_of(stretches, log.roles.action or "action", log.roles.actions, runner)
+    action = log.roles.action or "action"
+    codes, actions = actions_of(stretches, action, log.roles.actions, runner)
     roles = replace(log.roles, actions=actions)
     files = tuple((footer.path, footer.rows) for footer in source.footers)
 
@@ -105,7 +106,7 @@ def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner
         [target_chances(head, policy) for policy in policies],
     )
     drawn = Drawn.of(stretches, ROWS_LOOKED_AT, 0)
-    parts, batches = scanning.through(stretches, names, drawn, runner)
+    parts, batches = scanning.through(stretches, names, [action], drawn, runner)
     some = made(table_of_batches(batches, names), drawn.rows)
     _refuse_other_context(head, some)
     whole = scanning.whole(parts, some, [policy.name for policy in policies], _note(drawn, stretches))

@@ -7,7 +7,7 @@ import numpy as np
 
 from kwis.checks.drawn import mixed
 from kwis.runtime.compile import compiled
-from kwis.stats.passes import number_of
+from kwis.stats.passes import BEYOND, number_of
 
 _CERTAIN = 1 - 1e-9
 _REGROUPED = {"reassoc", "contract", "nsz"}  # sums in another order, the same one always
@@ -38,20 +38,25 @@ def add_chances(chances, expected, products):
 
 
 @compiled(nogil=True, error_model="numpy")
-def are_proper(chances, tolerance):
-    """Whether the chances of every row are in [0, 1] and sum to 1; those that are no numbers are not."""
-    total, wrong = np.empty(_BLOCK), 0
+def least_if_proper(chances, tolerance):
+    """The smallest chance; -1 unless the chances of every row are in [0, 1], so that they are numbers, and
+    sum to 1.
+    """
+    total, wrong, least = np.empty(_BLOCK), 0, BEYOND
     for start in range(0, chances.shape[1], _BLOCK):
         rows = min(_BLOCK, chances.shape[1] - start)
         total[:] = 0.0
         for a in range(chances.shape[0]):
             x = chances[a, start : start + rows]
+            sizes = x.view(np.int64)
             for i in range(rows):
                 total[i] += x[i]
                 wrong += not ((x[i] >= 0.0) & (x[i] <= 1.0))
+            for i in range(rows):
+                least = min(least, sizes[i])
         for i in range(rows):
             wrong += not (np.abs(total[i] - 1.0) <= tolerance)
-    return wrong == 0
+    return -1.0 if wrong else number_of(least)
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -67,13 +72,17 @@ def least_positive(chances):
 @compiled(nogil=True, error_model="numpy")
 def rows_up_to(chances, most):
     """How many rows have a positive chance of at most so much."""
-    rows = 0
-    for i in range(chances.shape[1]):
-        some = False
+    least, found = np.empty(_BLOCK), 0
+    for start in range(0, chances.shape[1], _BLOCK):
+        rows = min(_BLOCK, chances.shape[1] - start)
+        least[:] = np.inf
         for a in range(chances.shape[0]):
-            some |= (chances[a, i] > 0.0) & (chances[a, i] <= most)
-        rows += some
-    return rows
+            x = chances[a, start : start + rows]
+            for i in range(rows):
+                least[i] = x[i] if (x[i] > 0.0) & (x[i] < least[i]) else least[i]
+        for i in range(rows):
+            found += least[i] <= most
+    return found
 
 
 @compiled(nogil=True, error_model="numpy")

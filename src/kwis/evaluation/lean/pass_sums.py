@@ -46,18 +46,20 @@ class LoggingSums:
     def of(cls, actions: int) -> Self:
         return cls(taken=np.zeros(actions), expected=np.zeros(actions), products=np.zeros((actions, actions)))
 
-    def add(self, code: Ints, chances: Floats, logged: Floats, known: bool) -> bool:
+    def add(self, code: Ints, chances: Floats, logged: Floats, known: bool) -> tuple[bool, float]:
         """Count some rows in; ``chances`` is (K, m), or has no rows where only the logged action's is known.
-        Fills ``logged`` unless it is ``known``. False where something is no probability.
+        Fills ``logged`` unless it is ``known``. Returns whether everything is a probability, and the smallest
+        chance.
         """
-        fine, low = _proper(chances)
+        low = _least_if_proper(chances)
+        fine = low >= 0.0
         if chances.size:
             loops.add_chances(chances, self.expected, self.products)
         fine &= loops.add_logging(code, chances, logged, known, self.taken, self.ends)
         self._add_floor(chances if chances.size else logged[None], low)
         small = logged[logged < SMALL]
         self.exponents[:] += np.bincount(small.view(np.int64) >> 52, minlength=EXPONENTS)[:EXPONENTS]
-        return bool(fine)
+        return bool(fine), low
 
     def _add_floor(self, chances: Floats, low: float) -> None:
         """Count rows with the smallest positive chance of all so far; ``low`` is the smallest of these."""
@@ -101,14 +103,14 @@ class TargetSums:
     sums: Floats = field(default_factory=lambda: np.zeros(7))
 
     def add(
-        self, code: Ints, chances: Floats, logged: Floats, wanted: Floats, said: Floats, known: bool,
-        never: Any, weight: Floats,
+        self, code: Ints, chances: Floats, low: float, logged: Floats, wanted: Floats, said: Floats,
+        known: bool, never: Any, weight: Floats,
     ) -> bool:  # fmt: skip
-        """Count some rows in and fill ``weight``; ``wanted`` and ``said`` are the target's ``chances`` and
-        ``logged``.
+        """Count some rows in and fill ``weight``; ``low`` is the smallest of ``chances``, ``wanted`` and
+        ``said`` are the target's ``chances`` and ``logged``.
         """
-        fine, _ = _proper(wanted)
-        if wanted.size and chances.size and not never.any() and chances.min() > 0:
+        fine = _least_if_proper(wanted) >= 0.0
+        if wanted.size and chances.size and not never.any() and low > 0:
             loops.add_ratios(chances, wanted, self.sums)
         elif wanted.size:
             loops.add_lost(chances, wanted, never, self.sums)
@@ -139,6 +141,11 @@ class OddsByValue:
 
     found: dict[float, Floats] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Self:
+        """For rewards that have these values as far as is known: others may come."""
+        return cls({float(value): np.zeros(2) for value in values})
+
     def add(self, logged: Floats, weight: Floats, reward: Floats) -> bool:
         """Count some rows in; False where rewards have many values."""
         levels, sums = np.zeros(long.FEW), np.zeros((long.FEW, 2))
@@ -161,11 +168,9 @@ class OddsByValue:
         return Box(constant, odds, np.array(levels))
 
 
-def _proper(chances: Floats) -> tuple[bool, float]:
-    """Whether the chances of every row are a distribution, and the smallest of all."""
-    if not chances.size:
-        return True, 0.0
-    return bool(loops.are_proper(chances, TOLERANCE)), float(chances.min())
+def _least_if_proper(chances: Floats) -> float:
+    """The smallest chance of all, 0 without any; -1 where those of some row are no distribution."""
+    return float(loops.least_if_proper(chances, TOLERANCE)) if chances.size else 0.0
 
 
 def stirred(key: Any, columns: Floats) -> None:

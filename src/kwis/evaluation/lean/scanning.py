@@ -17,7 +17,7 @@ from kwis.evaluation.lean.whole import Whole, WholeTarget
 from kwis.runtime.arrays import Pieces
 from kwis.runtime.runner import Runner
 from kwis.stats.long import few_values
-from kwis.typing import Ints
+from kwis.typing import Floats, Ints
 
 _MOST_KEYS = 60_000  # rows that are looked through for repeated probabilities
 
@@ -44,8 +44,8 @@ class Scanning:
         ``(n,)`` codes of the actions taken, and how many actions there are.
     logging, targets
         Columns of the policies.
-    few
-        Of each reward, whether it has few values.
+    levels
+        Of each reward the values that the first rows have, if they are few.
     reward, weight, logged
         Columns of the rewards; of every target the weights and, unless all rewards have few values, its
         probability of the action taken.
@@ -57,18 +57,15 @@ class Scanning:
     logging: Chances
     targets: tuple[Chances, ...]
     reward: tuple[Pieces, ...]
-    few: tuple[bool, ...]
+    levels: tuple[tuple[float, ...] | None, ...]
     logged: tuple[Pieces, ...]
     weight: tuple[Pieces, ...]
 
     @classmethod
     def of(cls, codes: Ints, head: LoggedBandit, logging: Chances, targets: Sequence[Chances]) -> Scanning:
         """For a log with such codes, of which ``head`` has the first rows."""
-        rewards, few = (
-            head.reward_names,
-            tuple(few_values(column.copy()) is not None for column in head.reward.T),
-        )
-        n = codes.size
+        rewards, n = head.reward_names, codes.size
+        levels = tuple(_levels(column.copy()) for column in head.reward.T)
         return cls(
             codes=codes,
             actions=head.n_actions,
@@ -76,8 +73,8 @@ class Scanning:
             logging=logging,
             targets=tuple(targets),
             reward=tuple(Pieces(n, large=True) for _ in rewards),
-            few=few,
-            logged=() if all(few) else tuple(Pieces(n, large=True) for _ in targets),
+            levels=levels,
+            logged=() if None not in levels else tuple(Pieces(n, large=True) for _ in targets),
             weight=tuple(Pieces(n, large=True) for _ in targets),
         )
 
@@ -87,20 +84,27 @@ class Scanning:
         return bool(self.logging.each) or self.actions == 2
 
     def through(
-        self, stretches: Sequence[Stretch], every: Sequence[str], drawn: Drawn, runner: Runner
-    ) -> tuple[list[Part], list[Any]]:
-        """Read all rows; returns what came of each stretch, and the rows drawn with ``every`` column."""
+        self, stretches: Sequence[Stretch], every: Sequence[str], coded: Sequence[str], drawn: Drawn,
+        runner: Runner,
+    ) -> tuple[list[Part], list[Any]]:  # fmt: skip
+        """Read all rows; returns what came of each stretch, and the rows drawn with ``every`` column, of
+        which those ``coded`` have few values.
+        """
         policies = (self.logging, *self.targets)
         columns = dict.fromkeys([*self.rewards, *(name for one in policies for name in one.names)])
         never = np.array([not (self.codes == code).any() for code in range(self.actions)])
-        return visit(stretches, list(columns), every, drawn, runner, lambda _: self._part(never))
+        return visit(stretches, list(columns), every, drawn, runner, coded, lambda _: self._part(never))
 
     def _part(self, never: Any) -> tuple[Visit, Part]:
         keys: list[Any] = []
         part = Part(
             logging=LoggingSums.of(self.actions),
             targets=tuple(TargetSums() for _ in self.targets),
-            odds={(t, r): OddsByValue() for t in range(len(self.targets)) for r in range(len(self.rewards))},
+            odds={
+                (t, r): OddsByValue.of(levels or ())
+                for t in range(len(self.targets))
+                for r, levels in enumerate(self.levels)
+            },
             keys=keys,
         )
 
@@ -108,23 +112,23 @@ class Scanning:
             code = self.codes[rows]
             logged, key = np.empty(code.size), np.zeros(code.size, dtype=np.uint64)
             chances = self.logging.of(batch, code, self.actions, logged)
-            fine = part.logging.add(code, chances, logged, self.logging.by_one)
+            fine, low = part.logging.add(code, chances, logged, self.logging.by_one)
             stirred(key, chances if self.known else logged[None])
             rewards = [numbers_of(batch.column(name)) for name in self.rewards]
             for column, values in zip(self.reward, rewards, strict=True):
-                fine &= bool((np.abs(values) <= LARGEST_REWARD).all())
+                fine &= bool(values.min() >= -LARGEST_REWARD and values.max() <= LARGEST_REWARD)
                 column.put(rows, values)
             for place, columns in enumerate(self.targets):
                 said, weight = np.empty((2, code.size))
                 wanted = columns.of(batch, code, self.actions, said)
                 sums = part.targets[place]
-                fine &= sums.add(code, chances, logged, wanted, said, columns.by_one, never, weight)
+                fine &= sums.add(code, chances, low, logged, wanted, said, columns.by_one, never, weight)
                 self.weight[place].put(rows, weight)
                 if self.logged:
                     self.logged[place].put(rows, said)
                 stirred(key, wanted if wanted.size else said[None])
-                for number, few in enumerate(self.few):
-                    fine &= not few or part.odds[place, number].add(said, weight, rewards[number])
+                for number, few in enumerate(self.levels):
+                    fine &= few is None or part.odds[place, number].add(said, weight, rewards[number])
             keys.append(key[key <= np.uint64(self._few)])
             if not fine:
                 raise UnusualError("values that are refused, with their row")
@@ -149,8 +153,8 @@ class Scanning:
                     logged=self.logged[place].whole() if self.logged else None,
                     weight=self.weight[place].whole(),
                     boxes=tuple(
-                        OddsByValue.box([part.odds[place, number] for part in parts]) if few else None
-                        for number, few in enumerate(self.few)
+                        None if few is None else OddsByValue.box([part.odds[place, number] for part in parts])
+                        for number, few in enumerate(self.levels)
                     ),
                     sums=TargetSums.total([part.targets[place] for part in parts]),
                 )
@@ -158,3 +162,8 @@ class Scanning:
             },
             note=note,
         )
+
+
+def _levels(rewards: Floats) -> tuple[float, ...] | None:
+    found = few_values(rewards)
+    return None if found is None else tuple(found[0].tolist())

@@ -164,5 +164,10 @@ def _interpolated(features: Floats, knots: Sequence[tuple[Floats, Floats]]) -> F
 
 
 def _gaussian(left: Floats, right: Floats, width: float) -> Floats:
-    squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2 * left @ right.T
-    return np.exp(-0.5 * np.maximum(squares, 0.0) / width**2)
+    """The kernel of every row on the left with every one on the right; squared lengths are two columns more,
+    so that one product of matrices makes its exponent.
+    """
+    lengths, others = (np.einsum("ij,ij->i", rows, rows)[:, None] for rows in (left, right))
+    wide = np.hstack([left, lengths, np.ones_like(lengths)]) / width**2
+    kernel = wide @ np.hstack([right, -0.5 * np.ones_like(others), -0.5 * others]).T
+    return np.exp(np.minimum(kernel, 0.0, out=kernel), out=kernel)
