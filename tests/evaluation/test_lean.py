@@ -18,6 +18,7 @@ from kwis.data.distributions import TOLERANCE
 from kwis.data.read import lean as reading
 from kwis.evaluation.lean import door, loops, question
 from kwis.evaluation.lean.pass_sums import OddsByValue
+from kwis.runtime.threads import engine
 from kwis.stats import long
 from tests.contracts.same import worst_gap
 
@@ -365,3 +366,13 @@ def test_chances_that_are_no_distribution_in_one_row(wrong: float) -> None:
     assert loops.least_if_proper(chances, TOLERANCE) == 0.25
     chances[1, 1_299] = wrong
     assert loops.least_if_proper(chances, TOLERANCE) == -1.0
+
+
+def test_the_answer_has_the_same_bits_for_any_number_of_threads(tmp_path: Path, taken: list[bool]) -> None:
+    where = written(tmp_path, columns_of())
+    found = []
+    for count in (1, 3):
+        with engine(threads=count):
+            found.append(kwis.evaluate(kwis.scan_log(where, **ROLES), "p_new", estimators=["wis"]).to_json())
+    assert taken == [True, True]
+    assert found[0] == found[1]

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 import kwis
 from kwis.kernel.held_out import Folds
 from kwis.runtime import threads
-from kwis.runtime.threads import default_threads, each_block, engine, row_blocks
+from kwis.runtime.threads import beside, default_threads, each_block, engine, row_blocks
 from tests.kernel.samples import CAUCHY, sample
 
 
@@ -258,3 +258,29 @@ def test_small_samples_need_no_compiler():
         [sys.executable, "-W", "error", "-c", SMALL], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_done_beside_shares_the_pool_and_its_result_is_waited_for(count):
+    begun = threading.Event()
+
+    def work():
+        begun.set()
+        return each_block(lambda number: number**2, range(5)), threading.get_ident()
+
+    with engine(threads=count), beside(work) as later:
+        if count > 1:
+            assert begun.wait(timeout=60)  # before anybody asks for it
+        found, thread = later()
+        assert found == [0, 1, 4, 9, 16]
+        assert later() == (found, thread)
+        assert (thread == threading.get_ident()) == (count == 1)
+
+
+def test_an_error_beside_is_raised_where_the_result_is_asked_for():
+    def fail():
+        raise ValueError("beside")
+
+    for count in (1, 2):
+        with engine(threads=count), beside(fail) as later, pytest.raises(ValueError, match="beside"):
+            later()

@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 from kwis.checks.findings import PropensityReport
 from kwis.checks.propensity import propensity_report
 from kwis.checks.verdict import combine
 from kwis.data.log import LoggedBandit
 from kwis.evaluation.measure import Measured
-from kwis.models.propensity.repaired import RepairedPropensity, RepairSummary, repair_propensities
+from kwis.models.propensity.choose import When
+from kwis.models.propensity.repaired import RepairedPropensity, RepairSummary, repaired_when
 from kwis.policy.discrete import TargetPolicy
 from kwis.results import Verdict
+from kwis.runtime.threads import beside
 from kwis.typing import RepairMode
 
 
@@ -86,11 +88,12 @@ class Mended:
 
 def mend(log: LoggedBandit, targets: Sequence[TargetPolicy], mode: RepairMode, seed: int) -> Mended:
     """Test the logged propensities of a log, and repair them if they need it."""
-    report = propensity_report(log, targets)
-    when: Literal["always", "helpful", "convincing"] = (
-        "always" if mode == "always" else "helpful" if report.contradicted else "convincing"
-    )
-    found = repair_propensities(log, when=when, rng=seed)
+    with beside(lambda: propensity_report(log, targets)) as tested:
+
+        def when() -> When:
+            return "always" if mode == "always" else "helpful" if tested().contradicted else "convincing"
+
+        found, report = repaired_when(log, when, rng=seed), tested()
     made = found.attach(log)
     after = (
         report if found.kept else _after(propensity_report(made, targets), report, found, log.context_named)

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -79,6 +80,10 @@ class _OneBlasThread:
 one_blas_thread = _OneBlasThread()
 
 
+class _Pool(ThreadPoolExecutor):
+    threads: int
+
+
 @contextmanager
 def engine(threads: int | None = None) -> Iterator[None]:
     """Hold BLAS at one thread and keep the pool open; nested uses share the outermost one."""
@@ -87,7 +92,8 @@ def engine(threads: int | None = None) -> Iterator[None]:
         return
     count = threads or default_threads()
     # Some builds of BLAS count threads per calling thread, so the pool's own threads are limited as well.
-    with one_blas_thread, ThreadPoolExecutor(count, initializer=_limit_blas) as pool:
+    with one_blas_thread, _Pool(count, initializer=_limit_blas) as pool:
+        pool.threads = count
         _state.pool = pool
         try:
             yield
@@ -102,6 +108,27 @@ def each_block(function: Callable[[Block], Result], blocks: Iterable[Block]) -> 
         if len(blocks) == 1:
             return [function(blocks[0])]
         return list(_state.pool.map(function, blocks))
+
+
+@contextmanager
+def beside(function: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+    """Do something meanwhile: yields what waits for its result. It has a thread of its own for what is not
+    divided into blocks, and the same pool as the caller. With a pool of one thread it is done when its result
+    is asked for.
+    """
+    with engine():
+        pool = _state.pool
+        if pool.threads == 1:
+            yield cache(function)
+            return
+        context = copy_context()
+
+        def work() -> Result:
+            _state.pool = pool
+            return context.run(function)
+
+        with ThreadPoolExecutor(1, initializer=_limit_blas) as other:
+            yield other.submit(work).result
 
 
 def row_blocks(stop: int, size: int, start: int = 0) -> list[slice]:

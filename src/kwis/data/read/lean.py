@@ -211,8 +211,8 @@ def visit(
     stretches: Sequence[Stretch], columns: Sequence[str], every: Sequence[str], drawn: Drawn, runner: Runner,
     coded: Sequence[str], each: Callable[[Stretch], tuple[Visit, Any]],
 ) -> tuple[list[Any], list[Any]]:  # fmt: skip
-    """Go through all rows once: ``each`` gives, for a stretch, what is done with its batches and what comes
-    of that in the end. Returns these in order, and the rows drawn with ``every`` column; text in columns
+    """Go through some stretches: ``each`` gives, for one, what is done with its batches and what comes of
+    that in the end. Returns these in order, and the rows drawn with ``every`` column; text in columns
     ``coded``, of few values, is only written out for these.
     """
 

@@ -34,9 +34,10 @@ from kwis.evaluation.lean.chances import logging_chances, target_chances
 from kwis.evaluation.lean.doubts import refuse_doubtful_parts, refuse_repeats, refuse_unlikely
 from kwis.evaluation.lean.scanning import Scanning
 from kwis.evaluation.lean.whole import Whole
+from kwis.evaluation.prepare import Ready
 from kwis.policy.target import Targets, resolve_targets
 from kwis.runtime.runner import Progress, Runner, runner_of
-from kwis.runtime.threads import engine
+from kwis.runtime.threads import beside, engine
 from kwis.typing import Ints
 
 LEAN_ROWS = 200_000
@@ -49,11 +50,15 @@ _PLAIN = (VIS, WIS, TruncatedVIS)
 _MANY_LEVELS = 0.1  # of the rows: text that may be different in every row
 
 
+Look = Callable[[LoggedBandit], Ready]
+"""What is found out from rows whose contexts are known, while the others are read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lean:
-    """Some rows of a log in full, weights and rewards of all of them, and notes that ask about columns."""
+    """What some rows of a log showed, weights and rewards of all, and notes that ask about columns."""
 
-    log: LoggedBandit
+    ready: Ready
     whole: Whole
     questions: tuple[str, ...]
 
@@ -78,14 +83,14 @@ def is_lean(log: ScannedLog) -> bool:
     return all(one is None for one in (*others, *asked)) and roles.reward is not False
 
 
-def lean_log(log: ScannedLog, target: Targets, progress: Progress | None = None) -> Lean:
+def lean_log(log: ScannedLog, target: Targets, look: Look, progress: Progress | None = None) -> Lean:
     """All that a lean evaluation needs; UnusualError, or any error of reading, where it cannot be had."""
     assert isinstance(log.source, ParquetFiles)
     with engine():
-        return _lean(log, log.source, target, runner_of(None, progress))
+        return _lean(log, log.source, target, look, runner_of(None, progress))
 
 
-def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner) -> Lean:
+def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, look: Look, runner: Runner) -> Lean:
     names, notes = columns_to_read(source, log.roles)
     stretches = stretches_of(source)
     action = log.roles.action or "action"
@@ -106,9 +111,15 @@ def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner
         [target_chances(head, policy) for policy in policies],
     )
     drawn = Drawn.of(stretches, ROWS_LOOKED_AT, 0)
-    parts, batches = scanning.through(stretches, names, [action], drawn, runner)
+    first = [one for one in stretches if one in drawn.stretches]
+    rest = [one for one in stretches if one not in drawn.stretches]
+    begun, batches = scanning.through(first, names, [action], drawn, runner)
     some = made(table_of_batches(batches, names), drawn.rows)
     _refuse_other_context(head, some)
+    with beside(lambda: scanning.through(rest, names, [action], drawn, runner)[0]) as others:
+        ready = look(some)
+        found = dict(zip([*first, *rest], [*begun, *others()], strict=True))
+    parts = [found[one] for one in stretches]
     whole = scanning.whole(parts, some, [policy.name for policy in policies], _note(drawn, stretches))
     refuse_unlikely(whole.logging, whole.n, whole.known)
     refuse_doubtful_parts([part.logging for part in parts], [part.targets for part in parts], scanning.known)
@@ -119,7 +130,7 @@ def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, runner: Runner
         return None if table is None else made(table, np.arange(table.n)).without_context(taken)
 
     asked = refuse_repeats(some, np.concatenate([key for part in parts for key in part.keys]), alike)
-    return Lean(log=some, whole=whole, questions=asked)
+    return Lean(ready=ready, whole=whole, questions=asked)
 
 
 def _head(

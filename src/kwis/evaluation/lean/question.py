@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from kwis.data.log import LoggedBandit
 from kwis.data.read.arguments import LogArguments
+from kwis.data.read.lean import UnusualError
 from kwis.data.read.scan import ScannedLog, scan_log
 from kwis.errors import KwisError
 from kwis.evaluation.lean.door import is_lean, is_plain, lean_log
@@ -17,7 +19,6 @@ from kwis.evaluation.prepare import Ready, prepare
 from kwis.intervals import InfluenceInterval, StudentInterval
 from kwis.policy.target import Targets, resolve_targets
 from kwis.runtime.runner import Progress
-from kwis.runtime.threads import engine
 from kwis.typing import RepairMode, Seed
 
 _QUICK = (StudentInterval, InfluenceInterval)
@@ -65,16 +66,23 @@ def _scanned(log: Any, said: LogArguments) -> ScannedLog | None:
     return scan_log(log, **said) if all(isinstance(one, str | os.PathLike) for one in paths) else None
 
 
-def _ready(scanned: ScannedLog, question: Question, progress: Progress | None) -> Ready | None:
-    lean = lean_log(scanned, question.target, progress)
-    with engine():
-        ready = prepare(lean.log, resolve_targets(lean.log, question.target), rng=question.rng)
-        notes = dict.fromkeys((*ready.log.notes, *lean.questions))
-        ready = with_(ready, log=with_(ready.log, notes=tuple(notes)))
-        if ready.estimated is not None or ready.log.group is not None:
-            return None
-        ready = ready.repaired(question.repair)
-        if ready.mended is not None and not ready.mended.found.kept:
-            return None
-        report = ready.tested()
-        return None if report.failures else with_(ready, whole=lean.whole, own_report=report)
+def _ready(scanned: ScannedLog, question: Question, progress: Progress | None) -> Ready:
+    lean = lean_log(scanned, question.target, lambda log: _looked(log, question), progress)
+    ready, mended = lean.ready, lean.ready.mended
+    log = with_(ready.log, notes=tuple(dict.fromkeys((*ready.log.notes, *lean.questions))))
+    mended = None if mended is None else with_(mended, log=log, given=log)
+    return with_(ready, log=log, mended=mended, whole=lean.whole)
+
+
+def _looked(log: LoggedBandit, question: Question) -> Ready:
+    """What tests of some rows say; an error where they fail."""
+    ready = prepare(log, resolve_targets(log, question.target), rng=question.rng)
+    if ready.estimated is not None or ready.log.group is not None:
+        raise UnusualError("propensities that are estimated, or rows that share draws")
+    ready = ready.repaired(question.repair)
+    if ready.mended is not None and not ready.mended.found.kept:
+        raise UnusualError("propensities that need repair")
+    report = ready.tested()
+    if report.failures:
+        raise UnusualError("propensities that fail their tests")
+    return with_(ready, own_report=report)

@@ -87,8 +87,8 @@ class Scanning:
         self, stretches: Sequence[Stretch], every: Sequence[str], coded: Sequence[str], drawn: Drawn,
         runner: Runner,
     ) -> tuple[list[Part], list[Any]]:  # fmt: skip
-        """Read all rows; returns what came of each stretch, and the rows drawn with ``every`` column, of
-        which those ``coded`` have few values.
+        """Read some stretches; returns what came of each, and the rows drawn with ``every`` column, of which
+        those ``coded`` have few values.
         """
         policies = (self.logging, *self.targets)
         columns = dict.fromkeys([*self.rewards, *(name for one in policies for name in one.names)])

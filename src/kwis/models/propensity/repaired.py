@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -151,6 +151,18 @@ def repair_propensities(
     (held-out log loss 1.062)
     """
     check.one_of(when, "when", get_args(When))
+    return repaired_when(log, lambda: when, terms=terms, folds=folds, rng=rng)
+
+
+def repaired_when(
+    log: LoggedBandit,
+    when: Callable[[], When],
+    *,
+    terms: Sequence[str] = TERMS,
+    folds: int = 5,
+    rng: Seed = 0,
+) -> RepairedPropensity:
+    """:func:`repair_propensities`, where ``when`` is asked for only when a model of the repair is there."""
     log = with_copies_grouped(log)
     if log.propensity is None:
         raise InputError(
@@ -160,13 +172,14 @@ def repair_propensities(
     given = known_distribution(log)
     with engine():
         if given is None:
-            return _logged_only(log, log.propensity, count, when, generator)
+            return _logged_only(log, log.propensity, count, when(), generator)
         return _whole(log, given, wanted, count, when, generator)
 
 
 def _whole(
-    log: LoggedBandit, given: Floats, terms: tuple[str, ...], folds: int, when: When, rng: np.random.Generator
-) -> RepairedPropensity:
+    log: LoggedBandit, given: Floats, terms: tuple[str, ...], folds: int, when: Callable[[], When],
+    rng: np.random.Generator,
+) -> RepairedPropensity:  # fmt: skip
     rows = Material(
         features=log.features(), action=log.action, given=given, mass=log.row_weight, group=log.group
     )
@@ -175,7 +188,7 @@ def _whole(
     labels: Ints = np.zeros(0, dtype=np.int64)
     made: Floats = given
     refits: Floats = np.zeros((rows.n, 0))
-    if chosen is not None and chosen.used_when(when):
+    if chosen is not None and chosen.used_when(when()):
         labels = make_folds(rows.n, min(folds, rows.draws), rng, log.group)
         made, refits = _cross_fitted(rows, chosen, labels, rng)
     return _result(log, described(chosen, repaired=labels.size > 0), given, made, labels, refits)
