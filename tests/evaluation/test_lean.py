@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from typer.testing import CliRunner
 
 import kwis
+from kwis.cli.main import app
+from kwis.cli.terminal import as_options
 from kwis.data.distributions import TOLERANCE
 from kwis.data.read import lean as reading
 from kwis.evaluation.lean import door, loops, question
@@ -284,6 +288,32 @@ def test_a_doubtful_log_is_read_whole_and_loses_no_warning(
     assert taken == [False]
     assert worst_gap(lean.rows, whole.rows) <= 1e-10
     assert lean.notes == whole.notes
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+@pytest.mark.filterwarnings("ignore::kwis.KwisWarning")
+def test_the_command_answers_as_the_library_does(
+    doubtful: bool, tmp_path: Path, taken: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwis.cli.reading._SMALL", 0)
+    columns = columns_of()
+    if doubtful:
+        _wrong(columns)
+    where = written(tmp_path, columns)
+    asked = ["evaluate", str(where), "--propensity", "q", "--context", "x,y", "--target", "p_new"]
+    asked += ["--estimator", "wis"]
+    printed = CliRunner().invoke(app, asked)
+    found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    answer = kwis.evaluate(kwis.scan_log(where, **ROLES), "p_new", estimators=["wis"])
+    assert taken == [not doubtful] * 3
+    expected = json.loads(answer.to_json())
+    for one in (found, expected):
+        one["settings"].pop("call")
+    assert found == expected
+    log = kwis.read_log(where, **ROLES).without_context(["p_new_a", "p_new_b", "p_new_c"])
+    assert printed.stdout.startswith(f"{where}: {log.overview()}\n")
+    for line in map(as_options, repr(answer).splitlines()):
+        assert line in printed.stdout
 
 
 @pytest.mark.parametrize(

@@ -96,5 +96,5 @@ def _show(log: LoggedBandit, report: PropensityReport, source: str) -> None:
     from kwis.cli import show
 
     out = console()
-    show.show_log(out, log, source)
+    show.show_log(out, log.overview(), source)
     show.show_propensity(out, report)

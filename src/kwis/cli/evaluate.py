@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwis.cli import gate as gates
 from kwis.cli import options as opt
@@ -18,8 +18,10 @@ from kwis.cli.terminal import clear_errors
 from kwis.cli.wording import Wording
 
 if TYPE_CHECKING:
-    from kwis.data.log import LoggedBandit
+    from collections.abc import Container
+
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.opening import Opened
     from kwis.typing import Client
 
 EXAMPLES = (
@@ -98,9 +100,9 @@ def evaluate(
                 client=client,
                 wording=wording,
             )
-            found, answer = stage.work(named, target)
+            opened, answer = stage.work(named, target)
         with output.files_written(answer):
-            output.print(found, answer, named.source)
+            output.print(opened, answer, named.source)
             gate.enforce(answer)
 
 
@@ -120,31 +122,44 @@ class Stage:
     client: Client | None = None
     wording: Wording = field(default_factory=Wording)
 
-    def work(self, named: LogOptions, target: list[str]) -> tuple[LoggedBandit, Evaluation]:
+    def work(self, named: LogOptions, target: list[str]) -> tuple[Opened, Evaluation]:
         """Read and evaluate, with a bar on a terminal."""
         from kwis._validation import level as checked
 
         checked(self.level)
         with progress(f"reading {named.source}") as told:
-            found = named.opened(self.client, told)
-            columns = found.table
-            targets, by = targets_of(target, columns), opt.listed(self.by, columns) or ()
+            opened = self._opened(named, target, told)
             from kwis.evaluation.run import evaluate as run
 
-            answer = run(
-                found,
-                targets,
-                estimators=estimators_of(opt.listed(self.estimator)),
-                interval=self.interval,
-                by=by,
-                action_features=self.action_features,
-                statistic=self.statistic,
-                repair=self.repair.value,
-                level=self.level,
-                rng=self.seed,
-                exact=self.exact,
-                client=self.client,
-                progress=told,
-                **self.wording.arguments(columns),
-            )
-        return found, answer
+            log: Any = opened  # which only kwis itself hands over
+            answer = run(log, **self._asked(target, opened.log.table, told))
+        return opened, answer
+
+    def _opened(self, named: LogOptions, target: list[str], told: Any) -> Opened:
+        """The log; of many rows some columns, where these are enough."""
+        from kwis.evaluation.opening import Opened, opened_leanly
+
+        scanned = named.scanned(self.client)
+        lean = None
+        if scanned is not None:
+            columns = getattr(scanned.source, "types", ())
+            lean = opened_leanly(scanned, {}, self._asked(target, columns, told))
+        return lean or Opened(named.opened(scanned, self.client, told))
+
+    def _asked(self, target: list[str], columns: Container[str], told: Any) -> dict[str, Any]:
+        """The arguments of :func:`kwis.evaluate`."""
+        return {
+            "target": targets_of(target, columns),
+            "estimators": estimators_of(opt.listed(self.estimator)),
+            "interval": self.interval,
+            "by": opt.listed(self.by, columns) or (),
+            "action_features": self.action_features,
+            "statistic": self.statistic,
+            "repair": self.repair.value,
+            "level": self.level,
+            "rng": self.seed,
+            "exact": self.exact,
+            "client": self.client,
+            "progress": told,
+            **self.wording.arguments(columns),
+        }

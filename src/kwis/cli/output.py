@@ -15,8 +15,8 @@ from kwis.cli.terminal import BAD_INPUT, GATE_FAILED, as_options, console, print
 from kwis.errors import InputError
 
 if TYPE_CHECKING:
-    from kwis.data.log import LoggedBandit
     from kwis.evaluation import Evaluation
+    from kwis.evaluation.opening import Opened
 
 STDOUT = "-"
 """The file name that stands for stdout."""
@@ -101,7 +101,7 @@ class Output:
         if self.report is not None:
             answer.to_html(self.report, segments=self.segments)
 
-    def print(self, log: LoggedBandit, answer: Evaluation, source: str) -> None:
+    def print(self, opened: Opened, answer: Evaluation, source: str) -> None:
         """The answer on stdout."""
         if self.json:
             print_answer(answer.to_json())
@@ -110,8 +110,7 @@ class Output:
         from kwis.result.presentation import shown
 
         out = console()
-        unused = set(log.context_columns) - set(answer.settings.context)  # columns that are policies
-        show.show_log(out, log.without_context(unused), source)
+        show.show_log(out, opened.overview(answer.settings.context), source)
         show.show_answer(out, answer)
         if self.table:
             show.show_estimates(out, answer, every=self.every)

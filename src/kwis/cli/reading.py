@@ -131,18 +131,19 @@ class LogOptions:
 
         return Reading(query=self.query, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
-    def opened(self, client: Client | None, progress: Any) -> LoggedBandit:
-        """The log; Parquet files batch by batch, by the workers of a ``client`` if there is one."""
-        scanned = self._scanned(client)
-        if scanned is None:
+    def opened(self, scanned: ScannedLog | None, client: Client | None, progress: Any) -> LoggedBandit:
+        """The log; what was :meth:`scanned` batch by batch if it has many rows, by the workers of a
+        ``client`` if there is one.
+        """
+        if scanned is None or (client is None and (scanned.n or 0) <= _ROWS_AT_ONCE):
             return self.read()
         from kwis.data.read.collect import collected
 
         with _readable(self.source):
             return replace(collected(scanned, client=client, progress=progress), call=scanned.call)
 
-    def _scanned(self, client: Client | None) -> ScannedLog | None:
-        """Parquet files of many rows, or for workers, to be read in batches; None: read at once."""
+    def scanned(self, client: Client | None) -> ScannedLog | None:
+        """Parquet files that may be read in batches; None: whatever has to be read at once."""
         files = self.files()
         if self.query is not None or not self._is_parquet(files) or not all(map(os.path.isfile, files)):
             return None
@@ -153,7 +154,7 @@ class LogOptions:
 
         with _readable(self.source):
             source = scan_log(self.source).source
-        if not isinstance(source, ParquetFiles) or (client is None and (source.rows or 0) <= _ROWS_AT_ONCE):
+        if not isinstance(source, ParquetFiles):
             return None
         names = source.types
         if any(name not in names for name in (self.action or "action", *(listed(self.reward, names) or ()))):

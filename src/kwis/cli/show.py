@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kwis.checks.findings import PropensityReport
-    from kwis.data.log import LoggedBandit
     from kwis.evaluation import Change, Evaluation, Ranking, Row, Segments
     from kwis.result.records import Settings
     from kwis.results import Interval
@@ -30,13 +29,11 @@ _NARROW = 110
 _COLOURS = {"trust": "green", "with care": "yellow", "do not trust": "red"}
 
 
-def show_log(console: Console, log: LoggedBandit, source: str) -> None:
+def show_log(console: Console, overview: str, source: str) -> None:
     """What was read, so that a wrong guess about a column is seen at once."""
-    first, *others = repr(log).splitlines()
-    console.print(f"{source}{first.removeprefix('LoggedBandit')}")
-    for line in others:
-        if not line.lstrip().startswith("note"):  # the answer repeats the notes
-            console.print(line)
+    first, *others = overview.splitlines()
+    for line in (f"{source}: {first}", *others):
+        console.print(line)
     console.print()
 
 

@@ -283,6 +283,13 @@ class LoggedBandit:
         return f"<pre>{escape(self.describe())}</pre>"
 
     def __repr__(self) -> str:
+        notes = visible("".join(f"\n  note        {note}" for note in self.notes))
+        return f"LoggedBandit: {self.overview()}{notes}"
+
+    def overview(self, n: int | None = None, means: Sequence[float] | None = None) -> str:
+        """What the columns were taken for; ``n`` and ``means`` of the rewards where these are some rows of
+        many.
+        """
         known = (
             f"{self.propensity_origin}, {self.propensity_place}, "
             f"{'of all actions' if self.behaviour is not None else 'of the action taken'}"
@@ -296,10 +303,10 @@ class LoggedBandit:
             for name in ("row_weight", "group", "time", "logger", "candidates")
             if getattr(self, "available" if name == "candidates" else name) is not None
         ]
-        means = zip(self.reward_names, self._means(), strict=True)
-        rewards = [f"{name} (mean {mean:.4g})" for name, mean in means]
+        shown = zip(self.reward_names, self._means() if means is None else means, strict=True)
+        rewards = [f"{name} (mean {mean:.4g})" for name, mean in shown]
         lines = [
-            f"LoggedBandit: {len(self):,} decisions among {self.n_actions} actions ({actions})",
+            f"{len(self) if n is None else n:,} decisions among {self.n_actions} actions ({actions})",
             f"  reward      {', '.join(rewards) or 'none'}",
             f"  propensity  {'not logged: estimated from the context' if self.propensity is None else known}",
             (
@@ -307,7 +314,6 @@ class LoggedBandit:
                 f"{', '.join(self.feature_names[:8])}{', ...' if len(self.feature_names) > 8 else ''}"
             ),
             *([f"  also        {', '.join(extras)}"] if extras else []),
-            *(f"  note        {note}" for note in self.notes),
         ]
         return visible("\n".join(lines))
 

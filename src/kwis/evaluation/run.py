@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from kwis import _validation as check
 from kwis.data.log import LoggedBandit
@@ -13,6 +13,7 @@ from kwis.data.read.arguments import LogArguments, refuse_said, refuse_unknown, 
 from kwis.data.read.assemble import checked_source
 from kwis.data.read.collect import opened
 from kwis.errors import InputError, KwisWarning
+from kwis.evaluation.opening import Opened, opened_leanly
 from kwis.evaluation.split import By, combinations_in, splits_by
 from kwis.policy.action_features import ActionFeatures, feature_groups
 from kwis.policy.target import Targets, resolve_targets
@@ -22,7 +23,6 @@ from kwis.typing import REPAIR_MODES, Classifier, Client, Regressor, RepairMode,
 if TYPE_CHECKING:
     from kwis.data.read.scan import Log
     from kwis.estimators.protocol import Estimators
-    from kwis.evaluation.prepare import Ready
     from kwis.intervals import IntervalMethod
     from kwis.runtime.runner import Progress
 
@@ -142,12 +142,17 @@ def evaluate(
         method = interval_method(interval)
     level, origin = check.level(level), checked_source(said.get("propensity_source"))
     ready = None
-    if not isinstance(log, LoggedBandit):
-        others = (by, client, action_features is not None, statistic != "mean")
-        ready = _lean(log, said, target, estimators, method, repair, rng, others, progress)
-        log = opened(log, said, client, progress) if ready is None else ready.log
-    else:
+    if isinstance(log, LoggedBandit):
         refuse_said(said)
+    elif isinstance(log, Opened):  # by the command
+        ready = log.ready
+        arguments["log"] = log = log.log
+    else:
+        lean = opened_leanly(log, said, {**arguments, "rng": rng})
+        if lean is None:
+            log = opened(log, said, client, progress)
+        else:
+            log, ready = lean.log, lean.ready
     if origin is not None:
         log = replace(log, propensity_source=origin)
     combinations_in(log, by)
@@ -202,25 +207,3 @@ def evaluate(
             statistic=wanted,
         ).evaluation()
     return with_call(answer, evaluate, arguments)
-
-
-def _lean(
-    log: Log,
-    said: LogArguments,
-    target: Targets,
-    estimators: Estimators | None,
-    method: IntervalMethod | None,
-    repair: RepairMode,
-    rng: Seed,
-    others: tuple[Any, ...],
-    progress: Progress | None,
-) -> Ready | None:
-    """What a lean evaluation starts from, where weights and rewards are all that was asked for."""
-    if estimators is None or any(others):
-        return None
-    from kwis.evaluation.lean.question import Question, lean_ready
-
-    question = Question(
-        target=target, estimators=estimators, interval=method, repair=repair, rng=rng, others=others
-    )
-    return lean_ready(log, said, question, progress)

@@ -26,20 +26,18 @@ _QUICK = (StudentInterval, InfluenceInterval)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Question:
-    """What decides whether weights and rewards are enough; ``others`` is whatever asks for more."""
+    """What decides whether weights and rewards are enough."""
 
     target: Targets
     estimators: Any
     interval: Any
     repair: RepairMode
     rng: Seed
-    others: tuple[Any, ...]
 
     @property
     def is_plain(self) -> bool:
         return (
-            not any(self.others)
-            and not isinstance(self.rng, np.random.Generator)  # which a second try would draw from again
+            not isinstance(self.rng, np.random.Generator)  # which a second try would draw from again
             and self.repair != "always"
             and (self.interval is None or type(self.interval) in _QUICK)
             and is_plain(self.estimators)
