@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 import kwis
 from kwis.kernel.held_out import Folds
 from kwis.runtime import threads
-from kwis.runtime.threads import beside, default_threads, each_block, engine, row_blocks
+from kwis.runtime.threads import beside, default_threads, each_block, engine, meanwhile, row_blocks
 from tests.kernel.samples import CAUCHY, sample
 
 
@@ -284,3 +284,30 @@ def test_an_error_beside_is_raised_where_the_result_is_asked_for():
     for count in (1, 2):
         with engine(threads=count), beside(fail) as later, pytest.raises(ValueError, match="beside"):
             later()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_blocks_go_on_while_other_work_is_done(count):
+    begun = threading.Event()
+
+    def work():
+        assert count == 1 or begun.wait(timeout=60)
+        return sum(each_block(lambda number: number, range(10)))
+
+    def square(number):
+        begun.set()
+        return number**2
+
+    with engine(threads=count):
+        assert meanwhile(work, square, range(40)) == (45, [number**2 for number in range(40)])
+
+
+@pytest.mark.parametrize("fails", ["work", "blocks"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_error_ends_blocks_and_other_work(fails, count):
+    def step(name):
+        if name == fails:
+            raise IndexError(name)
+
+    with engine(threads=count), pytest.raises(IndexError, match=fails):
+        meanwhile(lambda: step("work"), step, ["blocks"] * 9)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from kwis.runtime.threads import each_block
+from kwis.runtime.threads import each_block, meanwhile
 from kwis.typing import Client
 
 Handle = Any
 Progress = Callable[[int, int, str], object]
+Result = TypeVar("Result")
 
 
 class Runner(Protocol):
@@ -73,13 +74,27 @@ class Threads:
     def each(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], what: str) -> list[Handle]:
         jobs = list(tasks)
         self.steps.begin(what, len(jobs))
+        return each_block(self._ticking(function), jobs)
 
+    def each_meanwhile(
+        self,
+        work: Callable[[], Result],
+        function: Callable[..., Any],
+        tasks: Iterable[tuple[Any, ...]],
+        what: str,
+    ) -> tuple[Result, list[Any]]:
+        """What other work that comes first returns, and one task per tuple of arguments."""
+        jobs = list(tasks)
+        self.steps.begin(what, len(jobs))
+        return meanwhile(work, self._ticking(function), jobs)
+
+    def _ticking(self, function: Callable[..., Any]) -> Callable[[tuple[Any, ...]], Any]:
         def run(job: tuple[Any, ...]) -> Any:
             value = function(*job)
             self.steps.tick()
             return value
 
-        return each_block(run, jobs)
+        return run
 
     def fetch(self, handle: Handle) -> Any:
         return handle

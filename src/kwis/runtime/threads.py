@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
@@ -19,6 +20,7 @@ from typing import Any, TypeVar
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 _state = threading.local()
 
@@ -129,6 +131,38 @@ def beside(function: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
 
         with ThreadPoolExecutor(1, initializer=_limit_blas) as other:
             yield other.submit(work).result
+
+
+def meanwhile(
+    work: Callable[[], Other], function: Callable[[Block], Result], blocks: Iterable[Block]
+) -> tuple[Other, list[Result]]:
+    """Results of ``function`` for every block, while other work is done that comes first: until it is done
+    one thread is left to it, so that what it divides into blocks need not wait for these. ``function`` does
+    not divide its blocks further.
+    """
+    left = deque(enumerate(blocks))
+    found: dict[int, Result] = {}
+
+    def go_on(_: object = None) -> None:
+        while True:
+            try:
+                place, block = left.popleft()
+            except IndexError:
+                return
+            found[place] = function(block)
+
+    with engine():
+        pool = _state.pool
+        busy = [pool.submit(go_on) for _ in range(1, pool.threads)]
+        try:
+            done = work()
+            each_block(go_on, range(pool.threads))
+        finally:
+            left.clear()
+            wait(busy)
+        for one in busy:
+            one.result()
+    return done, [found[place] for place in sorted(found)]
 
 
 def row_blocks(stop: int, size: int, start: int = 0) -> list[slice]:

@@ -24,6 +24,7 @@ from kwis.stats.subsets import drawn_rows
 from kwis.typing import Floats, Ints
 
 STRETCH_ROWS = 100_000
+_AHEAD = 1 << 18  # bytes
 FEWEST_ALIKE, MOST_ALIKE = 1_000, 300_000
 """Rows that may be looked through for copies and shared draws."""
 MOST_ACTIONS = 32
@@ -59,10 +60,11 @@ class Stretch:
         from pyarrow import parquet
 
         done = self.start
-        # Reading ahead of what is decoded would only take memory and time where files are on a disk.
+        # Reading far ahead of what is decoded only takes memory, and time, where files are on a disk.
         opened = parquet.ParquetFile(
-            self.path, metadata=self.footer, read_dictionary=list(coded), pre_buffer=False
-        )
+            self.path, metadata=self.footer, read_dictionary=list(coded), pre_buffer=False,
+            buffer_size=_AHEAD,
+        )  # fmt: skip
         with readable(self.path), opened as file:
             for batch in file.iter_batches(
                 BATCH_ROWS, row_groups=list(self.groups), columns=list(columns), use_threads=False
@@ -207,13 +209,13 @@ Visit = Callable[[slice, Any], None]
 """What is done with a batch, told which rows of the log it holds."""
 
 
-def visit(
-    stretches: Sequence[Stretch], columns: Sequence[str], every: Sequence[str], drawn: Drawn, runner: Runner,
-    coded: Sequence[str], each: Callable[[Stretch], tuple[Visit, Any]],
-) -> tuple[list[Any], list[Any]]:  # fmt: skip
-    """Go through some stretches: ``each`` gives, for one, what is done with its batches and what comes of
-    that in the end. Returns these in order, and the rows drawn with ``every`` column; text in columns
-    ``coded``, of few values, is only written out for these.
+def visiting(
+    columns: Sequence[str], every: Sequence[str], coded: Sequence[str], drawn: Drawn,
+    each: Callable[[Stretch], tuple[Visit, Any]],
+) -> Callable[[Stretch], tuple[Any, list[Any]]]:  # fmt: skip
+    """What goes through a stretch: ``each`` gives what is done with its batches and what comes of that in the
+    end. Returns the latter, and the rows drawn with ``every`` column; text in columns ``coded``, of few
+    values, is only written out for these.
     """
 
     def read(stretch: Stretch) -> tuple[Any, list[Any]]:
@@ -224,10 +226,9 @@ def visit(
             act(rows, batch)
             if sampled:
                 kept.append(_written_out(batch.take(_arrow(drawn.within(rows))), coded))
-        return found, kept
+        return found, [batch for batch in kept if batch.num_rows]
 
-    done = runner.each(read, [(one,) for one in stretches], "reading the log")
-    return [found for found, _ in done], [batch for _, kept in done for batch in kept if batch.num_rows]
+    return read
 
 
 def _written_out(batch: Any, coded: Sequence[str]) -> Any:

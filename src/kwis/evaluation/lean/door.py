@@ -36,8 +36,8 @@ from kwis.evaluation.lean.scanning import Scanning
 from kwis.evaluation.lean.whole import Whole
 from kwis.evaluation.prepare import Ready
 from kwis.policy.target import Targets, resolve_targets
-from kwis.runtime.runner import Progress, Runner, runner_of
-from kwis.runtime.threads import beside, engine
+from kwis.runtime.runner import Progress, Steps, Threads
+from kwis.runtime.threads import engine
 from kwis.typing import Ints
 
 LEAN_ROWS = 200_000
@@ -87,10 +87,10 @@ def lean_log(log: ScannedLog, target: Targets, look: Look, progress: Progress | 
     """All that a lean evaluation needs; UnusualError, or any error of reading, where it cannot be had."""
     assert isinstance(log.source, ParquetFiles)
     with engine():
-        return _lean(log, log.source, target, look, runner_of(None, progress))
+        return _lean(log, log.source, target, look, Threads(Steps(progress)))
 
 
-def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, look: Look, runner: Runner) -> Lean:
+def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, look: Look, runner: Threads) -> Lean:
     names, notes = columns_to_read(source, log.roles)
     stretches = stretches_of(source)
     action = log.roles.action or "action"
@@ -111,15 +111,15 @@ def _lean(log: ScannedLog, source: ParquetFiles, target: Targets, look: Look, ru
         [target_chances(head, policy) for policy in policies],
     )
     drawn = Drawn.of(stretches, ROWS_LOOKED_AT, 0)
+    read, what = scanning.reading(names, [action], drawn), "reading the log"
     first = [one for one in stretches if one in drawn.stretches]
     rest = [one for one in stretches if one not in drawn.stretches]
-    begun, batches = scanning.through(first, names, [action], drawn, runner)
-    some = made(table_of_batches(batches, names), drawn.rows)
+    begun = runner.each(read, [(one,) for one in first], what)
+    some = made(table_of_batches([batch for _, batches in begun for batch in batches], names), drawn.rows)
     _refuse_other_context(head, some)
-    with beside(lambda: scanning.through(rest, names, [action], drawn, runner)[0]) as others:
-        ready = look(some)
-        found = dict(zip([*first, *rest], [*begun, *others()], strict=True))
-    parts = [found[one] for one in stretches]
+    ready, others = runner.each_meanwhile(lambda: look(some), read, [(one,) for one in rest], what)
+    found = dict(zip([*first, *rest], [*begun, *others], strict=True))
+    parts = [found[one][0] for one in stretches]
     whole = scanning.whole(parts, some, [policy.name for policy in policies], _note(drawn, stretches))
     refuse_unlikely(whole.logging, whole.n, whole.known)
     refuse_doubtful_parts([part.logging for part in parts], [part.targets for part in parts], scanning.known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,11 @@ import numpy as np
 
 from kwis.data.log import LoggedBandit
 from kwis.data.read.assemble import LARGEST_REWARD
-from kwis.data.read.lean import Drawn, Stretch, UnusualError, Visit, numbers_of, visit
+from kwis.data.read.lean import Drawn, Stretch, UnusualError, Visit, numbers_of, visiting
 from kwis.evaluation.lean.chances import Chances
 from kwis.evaluation.lean.pass_sums import LoggingSums, OddsByValue, TargetSums, stirred
 from kwis.evaluation.lean.whole import Whole, WholeTarget
 from kwis.runtime.arrays import Pieces
-from kwis.runtime.runner import Runner
 from kwis.stats.long import few_values
 from kwis.typing import Floats, Ints
 
@@ -83,17 +82,16 @@ class Scanning:
         """Whether the whole distribution of the logging policy is known."""
         return bool(self.logging.each) or self.actions == 2
 
-    def through(
-        self, stretches: Sequence[Stretch], every: Sequence[str], coded: Sequence[str], drawn: Drawn,
-        runner: Runner,
-    ) -> tuple[list[Part], list[Any]]:  # fmt: skip
-        """Read some stretches; returns what came of each, and the rows drawn with ``every`` column, of which
-        those ``coded`` have few values.
+    def reading(
+        self, every: Sequence[str], coded: Sequence[str], drawn: Drawn
+    ) -> Callable[[Stretch], tuple[Part, list[Any]]]:
+        """What reads a stretch; it returns what came of it, and the rows drawn with ``every`` column, of
+        which those ``coded`` have few values.
         """
         policies = (self.logging, *self.targets)
         columns = dict.fromkeys([*self.rewards, *(name for one in policies for name in one.names)])
         never = np.array([not (self.codes == code).any() for code in range(self.actions)])
-        return visit(stretches, list(columns), every, drawn, runner, coded, lambda _: self._part(never))
+        return visiting(list(columns), every, coded, drawn, lambda _: self._part(never))
 
     def _part(self, never: Any) -> tuple[Visit, Part]:
         keys: list[Any] = []
