@@ -55,7 +55,9 @@ class Stretch:
     def stop(self) -> int:
         return self.start + self.rows
 
-    def batches(self, columns: Sequence[str], coded: Sequence[str] = ()) -> Iterator[tuple[slice, Any]]:
+    def batches(
+        self, columns: Sequence[str], coded: Sequence[str] = (), rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[slice, Any]]:
         """Batches with their rows in the log; text of the columns ``coded`` comes as codes."""
         from pyarrow import parquet
 
@@ -67,7 +69,7 @@ class Stretch:
         )  # fmt: skip
         with readable(self.path), opened as file:
             for batch in file.iter_batches(
-                BATCH_ROWS, row_groups=list(self.groups), columns=list(columns), use_threads=False
+                rows, row_groups=list(self.groups), columns=list(columns), use_threads=False
             ):
                 yield slice(done, done + batch.num_rows), batch
                 done += batch.num_rows

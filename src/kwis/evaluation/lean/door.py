@@ -47,6 +47,7 @@ ROWS_LOOKED_AT = 60_000
 trust (:data:`kwis.checks.verdict.MISPLACED`) in a tenth of the log is over three standard errors there.
 """
 _PLAIN = (VIS, WIS, TruncatedVIS)
+_HEAD_ROWS = 1 << 14  # as many as show what a column holds
 _MANY_LEVELS = 0.1  # of the rows: text that may be different in every row
 
 
@@ -137,7 +138,7 @@ def _head(
     stretches: Sequence[Stretch], names: Sequence[str], made: Callable[[Table, Ints], LoggedBandit]
 ) -> LoggedBandit:
     """The first rows, which show what the columns mean."""
-    first = next(stretches[0].batches(names))[1]
+    first = next(stretches[0].batches(names, rows=_HEAD_ROWS))[1]
     return made(table_of_batches([first], names), np.arange(first.num_rows))
 
 
