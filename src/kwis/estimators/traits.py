@@ -106,6 +106,11 @@ def normalised_over(estimator: object) -> str | None:
     return getattr(estimator, "normalised_over", None)
 
 
+def tail_edge(estimator: object, sample: object) -> float | None:
+    """Where the tail begins whose mean the estimate is."""
+    return _called(estimator, "edge", sample)
+
+
 def mean_of_terms(estimator: object) -> bool:
     return bool(getattr(estimator, "mean_of_terms", False))
 

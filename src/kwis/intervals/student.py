@@ -14,6 +14,7 @@ from kwis.errors import InputError, UnsupportedError
 from kwis.estimators import traits
 from kwis.estimators.joint import Contrast
 from kwis.estimators.protocol import Estimator, S
+from kwis.intervals.tail_ends import tail_ends
 from kwis.results import Interval
 from kwis.sample import WeightedSample
 from kwis.stats import long
@@ -46,14 +47,16 @@ class StudentInterval:
     - a value lies within the range of the rewards and its estimate is skewed near the ends, so the interval
       is made on the scale of ``log((value - low) / (high - value))`` and never leaves the range. A doubly
       robust estimate may come closer to an end than its error warrants: there no arm is longer than 2.5 times
-      that of a symmetric interval.
+      that of a symmetric interval;
+    - the mean of a tail is skewed away from where the tail begins, and so is its interval: see
+      :mod:`kwis.intervals.tail_ends`.
 
     Parameters
     ----------
     bounds
         Range of the rewards: a pair (low, high), or ``"sample"`` for that of the sample's. None: the interval
         is symmetric. It applies to self-normalised and doubly robust estimates inside the range; others, and
-        differences, get a symmetric interval.
+        differences, get a symmetric interval, but for the mean of a tail, which no range bounds.
     bias_aware
         For normalised kernel estimators, doubly robust ones and differences included, widen by the bias that
         the bandwidth may have brought: what the estimate differs from the same with WIS by, beyond chance.
@@ -100,6 +103,20 @@ class StudentInterval:
     def of(self, contrast: Contrast, level: float, _rng: Seed = 0) -> Interval:
         """The same for an estimate or a difference that was made before, with the error of its model."""
         error, free = self._error(contrast)
+        low, high = self._ends(contrast, error, free, level)
+        return Interval(
+            low=float(low),
+            high=float(high),
+            level=level,
+            value=contrast.value,
+            method="student",
+            bandwidth="fixed" if contrast.has_bandwidth else None,
+        )
+
+    def _ends(self, contrast: Contrast, error: Floats, free: Floats, level: float) -> tuple[float, float]:
+        edge = None if self.bounds is None else traits.tail_edge(contrast.estimator, contrast.sample)
+        if edge is not None:
+            return tail_ends(contrast.value, edge, float(_reach(error, free, level, self._bias(contrast))[0]))
         low, high = student_ends(
             np.array([contrast.value]),
             error,
@@ -109,14 +126,7 @@ class StudentInterval:
             bias=self._bias(contrast),
             longest_arm=LONGEST_ARM if traits.mostly_within_rewards(contrast.estimator) else math.inf,
         )
-        return Interval(
-            low=float(low[0]),
-            high=float(high[0]),
-            level=level,
-            value=contrast.value,
-            method="student",
-            bandwidth="fixed" if contrast.has_bandwidth else None,
-        )
+        return float(low[0]), float(high[0])
 
     @property
     def description(self) -> str:
