@@ -91,7 +91,7 @@ def coverage(logger: Logger, shape: str, n: int, logs: int, seed: int = 1) -> di
 )
 def test_intervals_of_quantiles_and_tails_cover_as_promised(name: str, n: int) -> None:
     """92 to 98 % of 500 logs of each shape, give or take twice the error of such a share; on average 93.5 to
-    96.5 %.
+    96.5 %, means of tails up to 97 %: their two arms guard against heavy and against short tails.
     """
     logs = 500
     found = {shape: coverage(LOGGERS[name], shape, n, logs) for shape in SHAPES}
@@ -99,7 +99,9 @@ def test_intervals_of_quantiles_and_tails_cover_as_promised(name: str, n: int) -
     slack = 2 * np.sqrt(0.92 * 0.08 / logs)
     assert shares.min() >= 0.92 - slack, found
     assert shares.max() <= 0.98 + slack, found
-    assert (np.abs(shares.mean(axis=0) - 0.95) <= 0.015).all(), found
+    most = np.array([0.97 if isinstance(one, kwis.TailMean) else 0.965 for one in STATISTICS])
+    assert (shares.mean(axis=0) >= 0.935).all(), found
+    assert (shares.mean(axis=0) <= most).all(), found
 
 
 @pytest.mark.slow
