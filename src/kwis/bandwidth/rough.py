@@ -1,14 +1,14 @@
 """Shared bandwidths that need not be exact, for many weight vectors at once.
 
 A sample of held-out rows rules out most of the range. A scan in single precision, which works out kernels
-once for all vectors, scores the rest, and further ones the nodes between those around each minimum. What is
+once for all vectors, scores the rest, and a second one the nodes between those around each minimum. What is
 found for a vector does not depend on the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,15 @@ from kwis.bandwidth.search import (
     NEAR,
     OCTAVE,
     ROUGH,
+    SPACING,
     Search,
     Valley,
     descend,
     local_minima,
     polynomial_minimum,
 )
-from kwis.kernel.held_out import Score
-from kwis.typing import Floats, Ints
+from kwis.kernel.held_out import Score, rough_grid
+from kwis.typing import Floats
 
 _AGREED = 0.1  # in log h: a minimum that polynomials through different nodes place so well is found
 # In log h, how far a minimum may be off at least: of 34 logs two were off by 0.003 and 0.004, where
@@ -34,15 +35,9 @@ _AGREED = 0.1  # in log h: a minimum that polynomials through different nodes pl
 _LEAST = 0.005
 _CAREFUL = 2.0  # times as far as they differ it may be off
 _SAME_SCORE = 1e-5  # relative difference of the scores of such polynomials
-_SURE = 5.0  # standard errors by which a node must be worse than the best one to be left out
-_UNSURE = 2.0  # by which it must be worse for more rows to be asked whether it can be
-_GAIN = 1e-6  # relative, by which a finite bandwidth must beat an infinite one: less is rounding
-# Nodes lie an eighth of an octave apart, from 5 octaves above the typical distance to 8 below. A scan begins
-# with some of them, by their places, from 2 octaves above: where kernels are flat scores hardly bend.
-_PER_OCTAVE, _ABOVE, _BELOW = 8, 5, 8
-_WIDER = (0, 8, 16)
-_FIRST = (24, 32, *range(40, _PER_OCTAVE * (_ABOVE + _BELOW) + 1, 4))
-_AROUND = (-6, -4, -2, 2, 4, 6)  # places of a minimum of these that are scored next
+_SURE = 5.0  # standard errors by which a node of the grid must be worse than the best one to be left out
+# A rough scan goes from 3 octaves above to 8 below; from its third node on it is as fine as the other.
+_ROUGH_ABOVE, _ROUGH_COUNT, _EVEN = 3, 21, 2
 
 
 def rough_bandwidths(searches: Sequence[Search], typical: float) -> None:
@@ -51,119 +46,85 @@ def rough_bandwidths(searches: Sequence[Search], typical: float) -> None:
     Where polynomials through some nodes agree on the minimum, it is taken for found. Elsewhere nodes half as
     far apart are scored, and if that does not help either it is looked for step by step.
     """
-    curves = _Curves.of(searches, typical)
-    curves.scan(_promising(curves))
-    while curves.scan(curves.each(curves.beyond)):
-        pass
-    starts = [curves.dips(vector) for vector in range(len(searches))]
-    curves.scan(curves.each(lambda vector: curves.around(vector, starts[vector])))
-    curves.scan(curves.each(lambda vector: curves.unclear(vector, starts[vector])))
-    for vector, search in enumerate(searches):
-        known = curves.known(vector)
-        dips = np.searchsorted(known, starts[vector]).tolist()
-        _read_off(search, np.log(curves.nodes[known]), curves.scores[known, vector], dips)
+    locate: Any = searches[0].plan.locate
+    grid = rough_grid(typical * 2.0**_ROUGH_ABOVE, _ROUGH_COUNT)
+    weights = np.stack([search.weight for search in searches], axis=1)
+    scores = locate.scan_many(weights, grid, _promising(locate.sampled_scan(weights, grid)))
+    finer = grid[_EVEN:] * math.exp(-SPACING / 2)
+    between = np.zeros((finer.size, len(searches)), dtype=bool)
+    dips = [_dips(curve) for curve in scores.T]
+    for number, own in enumerate(dips):
+        for dip in own:
+            if dip > _EVEN:
+                between[max(dip - 2 - _EVEN, 0) : dip + 2 - _EVEN, number] = True
+    curves = _Curves(grid, scores).with_nodes(finer, locate.scan_many(weights, finer, between))
+    unclear = np.stack([curves.unclear(number, grid[own]) for number, own in enumerate(dips)], axis=1)
+    if unclear.any():
+        before = curves
+        # From the third node on, nodes of both grids take turns.
+        for first in (_EVEN, _EVEN + 1):
+            below = before.nodes[first::2] * math.exp(-SPACING / 4)
+            curves = curves.with_nodes(below, locate.scan_many(weights, below, unclear[first::2]))
+    for number, search in enumerate(searches):
+        _read_off(search, *curves.known(number, grid[dips[number]]))
 
 
-def _promising(curves: _Curves) -> Floats:
-    """``(nodes, vectors)`` which of the first nodes a sample of held-out rows does not rule out.
+def _dips(curve: Floats) -> list[int]:
+    """The promising minima of a curve that is known on a part of the grid only, ``nan`` elsewhere."""
+    known = np.flatnonzero(np.isfinite(curve))
+    return [int(known[0]) + dip for dip in local_minima(curve[known[0] : known[-1] + 1])]
+
+
+def _promising(parts: Floats) -> Floats:
+    """``(bandwidths, vectors)`` which nodes a sample of held-out rows does not rule out, and a node beyond on
+    either side.
 
     The rows are predicted from all others, so the sample's curve is the log's but for noise, which all nodes
-    share. Where a node is likely to be ruled out by more rows, some more are predicted.
+    share.
     """
-    first = np.zeros(curves.scores.shape, dtype=bool)
-    first[list(_FIRST)] = True
-    parts = curves.locate.sampled_scan(curves.weights, curves.nodes, first)
-    excess, error, best = _excess(parts)
-    open_to = excess <= _SURE * error
-    doubtful = open_to & (excess > _UNSURE * error)
-    asked = doubtful.copy()
-    asked[best[doubtful.any(axis=0)], np.flatnonzero(doubtful.any(axis=0))] = True
-    more = curves.locate.sampled_scan(curves.weights, curves.nodes, asked, more=True)
-    if more is not None:
-        excess, error, _ = _excess(np.where(asked, parts + more, np.nan), best)
-        open_to &= ~doubtful | (excess <= _SURE * error)
-    widest, narrowest = open_to.argmax(axis=0), len(open_to) - 1 - open_to[::-1].argmax(axis=0)
-    places = np.arange(len(first))[:, None]
-    return first & (widest <= places) & (places <= narrowest)
+    found = np.zeros(parts.shape[1:], dtype=bool)
+    for vector in range(parts.shape[2]):
+        own = parts[:, :, vector]
+        excess = own - own[:, [int(own.sum(axis=0).argmin())]]
+        error = excess.std(axis=0, ddof=1) / math.sqrt(len(excess))
+        open_to = np.flatnonzero(excess.mean(axis=0) <= _SURE * error)
+        found[max(open_to[0] - 1, 0) : open_to[-1] + 2, vector] = True
+    return found
 
 
-def _excess(parts: Floats, best: Ints | None = None) -> tuple[Floats, Floats, Ints]:
-    """``(nodes, vectors)`` means over parts of the sample by how much a node is worse than the ``best`` one
-    of its vector, their standard errors, and the best nodes; nan where a node was not scored.
-    """
-    total = parts.sum(axis=0)
-    best = np.nanargmin(total, axis=0) if best is None else best
-    excess = parts - parts[:, best, np.arange(best.size)][:, None, :]
-    return excess.mean(axis=0), excess.std(axis=0, ddof=1) / math.sqrt(len(parts)), best
-
-
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Curves:
     """``(nodes, vectors)`` scores at bandwidths that fall, ``nan`` where they are not known."""
 
-    locate: Any
-    weights: Floats
     nodes: Floats
     scores: Floats
 
-    @classmethod
-    def of(cls, searches: Sequence[Search], typical: float) -> _Curves:
-        places = np.arange(_PER_OCTAVE * (_ABOVE + _BELOW) + 1)
-        nodes = typical * 2.0 ** (_ABOVE - places / _PER_OCTAVE)
-        weights = np.stack([search.weight for search in searches], axis=1)
-        return cls(searches[0].plan.locate, weights, nodes, np.full((nodes.size, len(searches)), np.nan))
+    def with_nodes(self, nodes: Floats, scores: Floats) -> _Curves:
+        """The same with more nodes."""
+        together = np.append(self.nodes, nodes)
+        order = np.argsort(-together)
+        return _Curves(together[order], np.concatenate([self.scores, scores])[order])
 
-    def scan(self, wanted: Floats) -> bool:
-        """Score what is wanted and not known; whether there was any."""
-        new = wanted & np.isnan(self.scores)
-        if new.any():
-            self.scores[new] = self.locate.scan_many(self.weights, self.nodes, new)[new]
-        return bool(new.any())
-
-    def each(self, places: Callable[[int], Sequence[int]]) -> Floats:
-        """``(nodes, vectors)`` the places of every vector."""
-        wanted = np.zeros(self.scores.shape, dtype=bool)
-        for vector in range(self.weights.shape[1]):
-            wanted[list(places(vector)), vector] = True
-        return wanted
-
-    def known(self, vector: int) -> Ints:
-        """Places of the nodes that a vector is scored at."""
-        return np.flatnonzero(np.isfinite(self.scores[:, vector]))
-
-    def dips(self, vector: int) -> list[int]:
-        """Places of the promising minima, the best first."""
-        known = self.known(vector)
-        return [int(known[dip]) for dip in local_minima(self.scores[known, vector])]
-
-    def beyond(self, vector: int) -> list[int]:
-        """Places beyond the nodes at the ends, where a minimum lies at an end, or where the widest node does
-        not yet score what an infinite bandwidth does, which is 1: a few far contexts see to that.
+    def known(self, vector: int, starts: Floats) -> tuple[Floats, Floats, list[int]]:
+        """Logarithms and scores of the nodes that one vector is scored at, and which of them are the
+        ``starts``.
         """
-        known, dips, found = self.known(vector), self.dips(vector), []
-        if known[-1] in dips:
-            found += [place for place in _FIRST if place > known[-1]][:2]
-        gain, lowest, wide = 1 - self.scores[known[0], vector], known[0] in dips, known[0] <= _FIRST[0]
-        if (wide and abs(gain) > _SAME_SCORE) or (lowest and (gain > _GAIN or not wide)):
-            found += [place for place in (*_WIDER, *_FIRST) if place < known[0]][-1:]
-        return found
+        known = np.isfinite(self.scores[:, vector])
+        nodes = self.nodes[known]
+        return np.log(nodes), self.scores[known, vector], np.searchsorted(-nodes, -starts).tolist()
 
-    def around(self, vector: int, dips: Sequence[int]) -> list[int]:
-        """Places around minima but for one at the widest bandwidth."""
-        widest = self.known(vector)[0]
-        found = [dip + step for dip in dips if dip > widest for step in _AROUND]
-        return [place for place in found if widest < place < self.nodes.size]
-
-    def unclear(self, vector: int, dips: Sequence[int]) -> list[int]:
-        """Places in the middle of the nodes around minima that polynomials do not agree on."""
-        known, found = self.known(vector), []
-        scores, x = self.scores[known, vector], np.log(self.nodes[known])
-        for start in np.searchsorted(known, dips).tolist():
+    def unclear(self, vector: int, starts: Floats) -> Floats:
+        """``(nodes,)`` beyond which a node in the middle to the next is wanted: those beside a minimum that
+        polynomials do not agree on.
+        """
+        found = np.zeros(self.nodes.size, dtype=bool)
+        x, scores, dips = self.known(vector, starts)
+        for start in dips:
             dip = _downhill(scores, start)
-            near = slice(max(dip - 2, 0), dip + 3)
-            if start > 0 and _lowest(x[near], scores[near])[1] >= _AGREED:
-                beside = known[max(dip - 1, 0) : dip + 2]
-                found += ((beside[1:] + beside[:-1]) // 2).tolist()
+            around = slice(max(dip - 2, 0), dip + 3)
+            place = int(np.searchsorted(-np.log(self.nodes), -x[dip]))
+            if place > _EVEN and _lowest(x[around], scores[around])[1] >= _AGREED:
+                found[place - 1 : place + 1] = True
         return found
 
 

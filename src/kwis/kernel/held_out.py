@@ -123,17 +123,14 @@ class Sampled(Protocol):
     depend on the others.
     """
 
-    def sampled_scan(
-        self, weights: Floats, bandwidths: Floats, wanted: Floats, more: bool = False
-    ) -> Floats | None:
+    def sampled_scan(self, weights: Floats, bandwidths: Floats) -> Floats:
         """``(parts, bandwidths, vectors)`` sums over the parts of a random sample of rows, of which the score
-        is the sum over all rows, for the columns of ``weights``, nan where they are not ``wanted``; or over
-        as many parts of ``more`` rows, which are not in that sample, None where there are none.
+        is the sum over all rows, for the columns of ``weights``.
         """
 
     def scan_many(self, weights: Floats, bandwidths: Floats, wanted: Floats) -> Floats:
-        """``(bandwidths, vectors)`` scores where they are ``wanted``, nan elsewhere; those of a vector do not
-        depend on what others want.
+        """``(bandwidths, vectors)`` scores where they are ``wanted``, nan where they were not needed, on a
+        :func:`halving_grid` or a :func:`rough_grid`.
         """
 
 
@@ -152,3 +149,10 @@ def halving_grid(largest: float, count: int) -> Floats:
     gives it at the next.
     """
     return largest * 2.0 ** (-np.arange(count) / 2)
+
+
+def rough_grid(largest: float, count: int) -> Floats:
+    """The same from ``largest`` down but for the first three, which halve: where kernels are that flat,
+    scores hardly bend.
+    """
+    return largest * 2.0 ** (-np.append([0.0, 1.0, 2.0], 2 + np.arange(1, count - 2) / 2))
