@@ -11,6 +11,7 @@ import kwis
 from kwis.bandwidth import cv_score
 from kwis.bandwidth.select import Problem
 from kwis.kernel.held_out import halving_grid, rough_grid
+from kwis.kernel.tiles import FusedCV
 from kwis.runtime.threads import engine
 
 ROWS = 900
@@ -46,6 +47,20 @@ def test_scores_of_many_at_once_are_those_of_each(grid, uneven):
                 continue
             expected, _ = cv_score(sample.context, sample.weight, bandwidth, problem.folds.labels, mass=mass)
             assert found[place, vector] == pytest.approx(expected, rel=1e-5)
+
+
+def test_scores_do_not_depend_on_what_others_want():
+    samples = _samples(4)
+    problem = Problem.of(samples[0].context, (), 5, "rbf", None, 0)
+    weights = np.stack([sample.weight for sample in samples], axis=1)
+    grid = problem.typical * 2.0 ** (2 - np.arange(20) / 4)
+    wanted = np.random.default_rng(3).random((grid.size, 4)) < 0.3
+    locate = FusedCV.of(problem.geometry, problem.folds).rough()
+    with engine():
+        together = locate.scan_many(weights, grid, wanted)
+        for vector in range(4):
+            alone = locate.scan_many(weights[:, [vector]], grid, wanted[:, [vector]])
+            assert together[:, vector].tobytes() == alone[:, 0].tobytes()
 
 
 @pytest.mark.parametrize("named", ["plain", "mass", "group"])

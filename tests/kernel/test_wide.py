@@ -6,8 +6,9 @@ import pytest
 from kwis.kernel import cross_validation, exact_cross_validation
 from kwis.kernel.blocked import BlockedCV
 from kwis.kernel.geometry import Geometry
-from kwis.kernel.held_out import Folds, rough_grid
+from kwis.kernel.held_out import Folds, halving_grid
 from kwis.kernel.profiles import RBF
+from kwis.kernel.scans import Products
 from kwis.kernel.tiles import FusedCV
 from kwis.kernel.wide import WideCV
 from tests.kernel.samples import gradient_error, sample
@@ -60,9 +61,8 @@ def test_scans_of_many_columns_make_distances_of_products_where_these_are_precis
     geometry = Geometry.of(context, (D - 1,) if coded else ())
     split = Folds.of(folds)
     rough, exact = FusedCV.of(geometry, split).rough(), FusedCV.of(geometry, split)
-    rows, *columns = rough.tiles.scaled(16.0)
-    assert (rough._products(rows, [columns[-1]], 16.0) is None) == (far > 0)
-    weights, grid = np.stack([weight, weight[::-1]], axis=1), rough_grid(16.0, 6)
+    assert (Products.of(rough.tiles, rough.tiles.scaled(16.0)) is None) == (far > 0)
+    weights, grid = np.stack([weight, weight[::-1]], axis=1), halving_grid(16.0, 9)
     everywhere = np.ones((grid.size, 2), dtype=bool)
     found, expected = (plan.scan_many(weights, grid, everywhere) for plan in (rough, exact))
     np.testing.assert_allclose(found, expected, rtol=2e-5)

@@ -15,48 +15,41 @@ from typing import Any
 import numpy as np
 
 from kwis.kernel.exp2 import exp2, smaller
-from kwis.kernel.fused import FAST, GROUP, RUNGS, TILE, TOGETHER
+from kwis.kernel.fused import FAST, GROUP, TILE, TOGETHER
 from kwis.runtime.arrays import aligned
 from kwis.runtime.compile import compiled
 
-STEP = 3
-"""Bandwidths that a vector is scored at together."""
 RUN = 4  # tiles that are summed at once
-ABREAST = 4
-"""Vectors that are summed together: the sums of one alone would wait for themselves."""
+ABREAST = 2
+"""Vectors that are summed together, each for ``TOGETHER`` rows: a load from memory serves all of these."""
 
 
-def ladder_many(*arrays: Any, products: Any = None, squares: Any = None) -> None:
-    """Add the score of every vector at ``RUNGS`` bandwidths for each of ``stretches`` to ``scores`` (steps,
-    rungs, vectors), where it is ``wanted`` (``STEP`` bandwidths each, vectors). The first ``STEP`` bandwidths
-    lie twice as far apart where they are ``wide``.
+def ladder_many(*arrays: Any) -> None:
+    """Add the score of every vector at every bandwidth to ``scores`` (bandwidths, vectors), where it is
+    ``wanted`` (bandwidths, vectors). The kernel of a bandwidth is ``2**(-stretch q)``, made of the one before
+    by ``squarings`` where these are not 0.
 
-    ``arrays`` are those of :func:`_climb`, the last but what it needs for itself. Distances may be made of
-    ``products`` (rows, tiles, TILE), which are ``-2 x t``; the ``squares`` (rows,) of ``x`` are then added to
-    them, and those of ``t`` are in the base.
+    ``arrays`` are those of :func:`_climb` up to the squares, ``wanted`` and ``scores``. Distances may be made
+    of ``products`` (rows, tiles, TILE), which are ``-2 x t``, empty if not; the ``squares`` (rows,) of ``x``
+    are then added to them, and those of ``t`` are in the base.
     """
-    x, base, stretches, wanted, scores = arrays[1], arrays[6], arrays[12], arrays[14], arrays[15]
-    count, vectors, parts = len(stretches), wanted.shape[1], RUNGS // STEP
-    # Of each of ``stretches``: as many of its parts as some vector wants.
-    places = (wanted.any(axis=1).reshape(count, parts) * np.arange(1, parts + 1)).max(axis=1)
-    q = aligned((TOGETHER, *base.shape), x.dtype)
+    *given, wanted, scores = arrays
+    base, dtype = arrays[6], arrays[1].dtype
+    q = aligned((TOGETHER, *base.shape), dtype)
     _climb(
-        *arrays[:-2],
-        np.empty((0, 0, 0), x.dtype) if products is None else products,
-        np.empty(0, x.dtype) if squares is None else squares,
+        *given,
         *_abreast(wanted),
-        places,
         q,
         q.reshape(TOGETHER, -1),
-        np.empty(TOGETHER, x.dtype),
-        aligned((STEP, RUN * TILE), x.dtype),
-        np.empty((TOGETHER, count * parts, 2 + vectors, STEP)),
-        scores.reshape(count * parts, STEP, vectors),
+        np.empty(TOGETHER, dtype),
+        aligned((TOGETHER, RUN * TILE), dtype),
+        np.empty((TOGETHER, wanted.shape[0], 2 + wanted.shape[1])),
+        scores,
     )
 
 
 def _abreast(wanted: Any) -> tuple[Any, Any, Any]:
-    """For every row of ``wanted`` (numbers, vectors): the vectors, ``ABREAST`` at a time; where their sums
+    """For every row of ``wanted`` (bandwidths, vectors): the vectors, ``ABREAST`` at a time; where their sums
     go, 0 being that of the masses; and how many they are. The last vector fills up the others' places, and
     what it adds from there goes where nobody reads.
     """
@@ -87,13 +80,12 @@ def _climb(
     share,
     skips,
     stretches,
-    wide,
+    squarings,
     products,
     squares,
     which,
     slots,
     ends,
-    places,
     q,
     flat,
     least,
@@ -105,13 +97,12 @@ def _climb(
     ``own`` (rows, vectors).
 
     The distances ``q`` from a few rows to all tiles come first, as in ``fused.distances``. ``sums`` are then
-    ``sum k m``, and ``sum k l`` for the vectors that want it, each bandwidth with the squared kernel of the
-    one before.
+    ``sum k m``, and ``sum k l`` for the vectors that want it, of ``TOGETHER`` rows at once; where fewer are
+    left, what stands for the others is not read.
     """
     zero = q[0, 0, 0] - q[0, 0, 0]
     tiny = exp2(zero - 60)
-    parts = RUNGS // STEP
-    one, two, three = k[0], k[1], k[2]
+    k0, k1, k2, k3 = k[0], k[1], k[2], k[3]
     first = rows[0]
     while first < rows[1]:
         begin, end = skips[first, 0], skips[first, 1]
@@ -175,77 +166,53 @@ def _climb(
             low_place, high_place = tile * TILE, stop * TILE
             size, tile = high_place - low_place, stop
             m = mass[low_place:high_place]
-            for r in range(together):
-                near, low = flat[r, low_place:high_place], least[r]
-                for step in range(stretches.shape[0]):
-                    stretch = stretches[step]
-                    for place in range(places[step]):
-                        number = step * parts + place
-                        twice = wide and number == 0
-                        g, g2, g3 = zero, zero, zero
+            for node in range(stretches.shape[0]):
+                stretch, again = stretches[node], squarings[node]
+                for r in range(together):
+                    kernel, g = k[r], zero
+                    if again == 0:
+                        near, low = flat[r, low_place:high_place], least[r]
                         for j in range(size):
-                            before = three[j]
-                            kernel = exp2((low - near[j]) * stretch) if place == 0 else before * before
-                            one[j] = kernel
-                            g += kernel * m[j]
-                            kernel = kernel * kernel if kernel > tiny else zero
-                            if twice:
-                                kernel = kernel * kernel if kernel > tiny else zero
-                            two[j] = kernel
-                            g2 += kernel * m[j]
-                            kernel = kernel * kernel if kernel > tiny else zero
-                            if twice:
-                                kernel = kernel * kernel if kernel > tiny else zero
-                            three[j] = kernel if kernel > tiny else zero  # it is squared next
-                            g3 += kernel * m[j]
-                        into = sums[r, number]
-                        into[0, 0] += g
-                        into[0, 1] += g2
-                        into[0, 2] += g3
-                        for at in range(0, ends[number], ABREAST):
-                            v0, v1 = which[number, at], which[number, at + 1]
-                            v2, v3 = which[number, at + 2], which[number, at + 3]
-                            load0, load1 = loads[v0, low_place:high_place], loads[v1, low_place:high_place]
-                            load2, load3 = loads[v2, low_place:high_place], loads[v3, low_place:high_place]
-                            a0, b0, c0 = zero, zero, zero
-                            a1, b1, c1 = zero, zero, zero
-                            a2, b2, c2 = zero, zero, zero
-                            a3, b3, c3 = zero, zero, zero
-                            for j in range(size):
-                                k0, k1, k2 = one[j], two[j], three[j]
-                                l0, l1, l2, l3 = load0[j], load1[j], load2[j], load3[j]
-                                a0 += k0 * l0
-                                b0 += k1 * l0
-                                c0 += k2 * l0
-                                a1 += k0 * l1
-                                b1 += k1 * l1
-                                c1 += k2 * l1
-                                a2 += k0 * l2
-                                b2 += k1 * l2
-                                c2 += k2 * l2
-                                a3 += k0 * l3
-                                b3 += k1 * l3
-                                c3 += k2 * l3
-                            v0, v1 = slots[number, at], slots[number, at + 1]
-                            v2, v3 = slots[number, at + 2], slots[number, at + 3]
-                            into[v0, 0] += a0
-                            into[v0, 1] += b0
-                            into[v0, 2] += c0
-                            into[v1, 0] += a1
-                            into[v1, 1] += b1
-                            into[v1, 2] += c1
-                            into[v2, 0] += a2
-                            into[v2, 1] += b2
-                            into[v2, 2] += c2
-                            into[v3, 0] += a3
-                            into[v3, 1] += b3
-                            into[v3, 2] += c3
+                            here = exp2((low - near[j]) * stretch)
+                            kernel[j] = here if here > tiny else zero  # it is squared next
+                            g += here * m[j]
+                    for _ in range(again):
+                        g = zero
+                        for j in range(size):
+                            here = kernel[j] * kernel[j]
+                            here = here if here > tiny else zero
+                            kernel[j] = here
+                            g += here * m[j]
+                    sums[r, node, 0] += g
+                for at in range(0, ends[node], ABREAST):
+                    v, w = which[node, at], which[node, at + 1]
+                    one, other = loads[v, low_place:high_place], loads[w, low_place:high_place]
+                    a0, a1, a2, a3 = zero, zero, zero, zero
+                    b0, b1, b2, b3 = zero, zero, zero, zero
+                    for j in range(size):
+                        a, b = one[j], other[j]
+                        a0 += k0[j] * a
+                        b0 += k0[j] * b
+                        a1 += k1[j] * a
+                        b1 += k1[j] * b
+                        a2 += k2[j] * a
+                        b2 += k2[j] * b
+                        a3 += k3[j] * a
+                        b3 += k3[j] * b
+                    v, w = slots[node, at], slots[node, at + 1]
+                    sums[0, node, v] += a0
+                    sums[1, node, v] += a1
+                    sums[2, node, v] += a2
+                    sums[3, node, v] += a3
+                    sums[0, node, w] += b0
+                    sums[1, node, w] += b1
+                    sums[2, node, w] += b2
+                    sums[3, node, w] += b3
         for r in range(together):
             i = first + r
-            for number in range(ends.shape[0]):
-                for some in range(ends[number]):
-                    vector = which[number, some]
-                    for at in range(STEP):
-                        mean = sums[r, number, 1 + vector, at] / sums[r, number, 0, at]
-                        scores[number, at, vector] += share[i] * (own[i, vector] - mean) ** 2
+            for node in range(ends.shape[0]):
+                for some in range(ends[node]):
+                    vector = which[node, some]
+                    mean = sums[r, node, 1 + vector] / sums[r, node, 0]
+                    scores[node, vector] += share[i] * (own[i, vector] - mean) ** 2
         first += together

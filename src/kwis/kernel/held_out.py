@@ -129,8 +129,8 @@ class Sampled(Protocol):
         """
 
     def scan_many(self, weights: Floats, bandwidths: Floats, wanted: Floats) -> Floats:
-        """``(bandwidths, vectors)`` scores where they are ``wanted``, nan where they were not needed, on a
-        :func:`halving_grid` or a :func:`rough_grid`.
+        """``(bandwidths, vectors)`` scores where they are ``wanted``, nan elsewhere; those of a vector do not
+        depend on what others want.
         """
 
 

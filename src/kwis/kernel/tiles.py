@@ -15,7 +15,6 @@ from kwis.kernel.held_out import Folds, Score
 from kwis.kernel.points import Points
 from kwis.kernel.profiles import RBF
 from kwis.kernel.tiling import Layout, Tiles
-from kwis.runtime.arrays import aligned
 from kwis.runtime.threads import each_block, row_blocks
 from kwis.stats.subsets import drawn_rows
 from kwis.typing import Bandwidth, Floats, Ints
@@ -26,9 +25,6 @@ _PRODUCT_ROWS = 256  # per block of a product of many vectors
 _FEW_VECTORS = 16  # up to which every pair computed once beats matrix products
 _SAMPLED, _PARTS = 1_000, 50  # rows of a sampled scan, and parts that tell its error
 _ROWS_PER_CHUNK, _CHUNKS = 320, 32  # blocks that carry column sums, memory 32 n at most
-_MANY_COLUMNS = 48  # from which single-precision products beat the compiled differences
-_PRODUCT_CELLS = 1 << 22
-_ROUGH_EXPONENT = 3e-4  # by which products may be off in the exponent of a kernel: a minimum moves by less
 # A row whose kernels sum to less has all its neighbours at a large distance, which the slope must count from
 # the nearest one: more of the digits than these would cancel.
 _ENOUGH = {np.dtype(np.float64): 2.0**-64, np.dtype(np.float32): 2.0**-20}
@@ -194,102 +190,27 @@ class FusedCV:
         return scores.reshape(len(blocks), -1)[:, : bandwidths.size].sum(axis=0)
 
     def scan_many(self, weights: Floats, bandwidths: Floats, wanted: Floats) -> Floats:
-        """``(bandwidths, vectors)`` scores of the columns of ``weights`` where they are ``wanted``, and at
-        some bandwidths beside these; nan elsewhere. The bandwidths are a :func:`rough_grid`, or any
-        :func:`halving_grid`.
+        """``(bandwidths, vectors)`` scores of the columns of ``weights`` where they are ``wanted``, nan
+        elsewhere. Those of a vector have the same bits whatever else is wanted at the same bandwidths.
         """
         if not wanted.any():
             return np.full(wanted.shape, np.nan)
-        rows = np.arange(len(weights))
-        return self._many(weights, bandwidths, wanted, rows, _ROWS).sum(axis=0)
+        from kwis.kernel.scans import scores_at
+
+        every = np.arange(len(weights))
+        parts = [every[rows] for rows in row_blocks(every.size, _ROWS)]
+        return scores_at(self.tiles, self.folds, weights, bandwidths, wanted, parts).sum(axis=0)
 
     def sampled_scan(self, weights: Floats, bandwidths: Floats) -> Floats:
         """``(parts, bandwidths, vectors)`` of the scores over the parts of a random sample of rows."""
+        from kwis.kernel.scans import scores_at
+
         n = len(weights)
         # Dealt out like cards, rows of one fold stay neighbours within a part, and every part is a sample.
         dealt = drawn_rows(n, min(n, _SAMPLED)) if n > _SAMPLED else np.arange(n)
         parts = [np.sort(dealt[first::_PARTS]) for first in range(_PARTS)]
         everywhere = np.ones((bandwidths.size, weights.shape[1]), dtype=bool)
-        return self._many(weights, bandwidths, everywhere, np.concatenate(parts), -(-dealt.size // _PARTS))
-
-    def _many(self, weights: Floats, bandwidths: Floats, wanted: Floats, rows: Ints, together: int) -> Floats:
-        """``(blocks, bandwidths, vectors)`` of the scores over blocks of so many of the rows, which are in
-        the order of the layout.
-        """
-        from kwis.kernel import fused_many
-
-        layout, (every, codes, *columns) = self.tiles.layout, self.tiles.scaled(float(bandwidths[0]))
-        x, codes, skips = every[rows], codes[rows], layout.skips[rows]
-        share, own = self.folds.share[layout.order[rows]], weights[layout.order[rows]]
-        mass = layout.tiled(self.folds.mass, self.tiles.dtype).ravel()
-        loads = [layout.tiled(self.folds.mass * weight, self.tiles.dtype).ravel() for weight in weights.T]
-        by_vector = np.stack(loads, out=aligned((len(loads), mass.size), self.tiles.dtype))
-        steps = -(-bandwidths.size // fused.RUNGS)
-        # Squaring the kernel divides the bandwidth by the root of 2.
-        narrower = (bandwidths[0] / bandwidths[:: fused.RUNGS]) ** 2
-        stretches = (2.0 ** np.rint(np.log2(narrower))).astype(self.tiles.dtype)
-        wide = bandwidths.size > 1 and bandwidths[0] > 1.5 * bandwidths[1]
-        padded = np.zeros((steps * fused.RUNGS, weights.shape[1]), dtype=bool)
-        padded[: bandwidths.size] = wanted
-        asked = padded.reshape(-1, fused_many.STEP, weights.shape[1]).any(axis=1)
-        blocks = row_blocks(rows.size, together)
-        scores = np.zeros((len(blocks), steps, fused.RUNGS, weights.shape[1]))
-        last = min(fused_many.STEP * (np.flatnonzero(asked)[-1] + 1), bandwidths.size) - 1
-        products = self._products(every, columns, float(bandwidths[0] / bandwidths[last]) ** 2)
-
-        def block(job: tuple[int, slice]) -> None:
-            index, part = job
-            bounds, answers = np.array([part.start, part.stop]), (stretches, wide, asked, scores[index])
-            if products is not None:
-                for some in row_blocks(part.stop, products.together, part.start):
-                    inner = {"products": products.of(x[some]), "squares": products.own(x[some])}
-                    arrays = (*columns[:3], products.base, mass, by_vector, own, share, skips, *answers)
-                    fused_many.ladder_many(np.array([some.start, some.stop]), x, codes, *arrays, **inner)
-                return
-            fused_many.ladder_many(bounds, x, codes, *columns, mass, by_vector, own, share, skips, *answers)
-
-        each_block(block, enumerate(blocks))
-        found = scores.reshape(len(blocks), *padded.shape)
-        found[:, ~np.repeat(asked, fused_many.STEP, axis=0)] = np.nan
-        return found[:, : bandwidths.size]
-
-    def _products(self, x: Floats, columns: list[Floats], narrowest: float) -> _Products | None:
-        """Products with contexts of many columns, if distances made of them are precise enough where they are
-        stretched so far; None if not.
-        """
-        if self.tiles.dtype != np.float32 or self.tiles.unit.size <= _MANY_COLUMNS:
-            return None
-        largest = float(np.einsum("ij,ij->i", x, x).max(initial=0.0))
-        if 2 * largest * narrowest * np.finfo(np.float32).eps > _ROUGH_EXPONENT:
-            return None
-        flat = np.zeros((self.tiles.layout.tile_count * fused.TILE, x.shape[1]), x.dtype)
-        flat[self.tiles.layout.slot] = x
-        base = columns[-1]
-        return _Products(flat, base + np.einsum("ij,ij->i", flat, flat).reshape(base.shape))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Products:
-    """All contexts, row by row in the places of the tiles, and by tile their squares, huge where there is no
-    row.
-    """
-
-    contexts: Floats
-    base: Floats
-
-    @property
-    def together(self) -> int:
-        """Rows whose products are held at once."""
-        return max(1, _PRODUCT_CELLS // len(self.contexts))
-
-    def of(self, x: Floats) -> Floats:
-        """``-2 x t`` with all contexts ``t``, by tile."""
-        found: Floats = ((x * x.dtype.type(-2)) @ self.contexts.T).reshape(len(x), *self.base.shape)
-        return found
-
-    def own(self, x: Floats) -> Floats:
-        """Squares of the rows themselves."""
-        return np.asarray(np.einsum("ij,ij->i", x, x))
+        return scores_at(self.tiles, self.folds, weights, bandwidths, everywhere, parts)
 
 
 def _remote(arrays: tuple[Floats, ...]) -> NDArray[np.bool_]:
