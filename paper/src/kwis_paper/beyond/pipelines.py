@@ -9,20 +9,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kwis import PredictedSample, WeightedSample
+from kwis import DoublyRobust, HalfNormalised, PredictedSample, WeightedSample
 from kwis.estimators.joint import Contrast
 from kwis.estimators.neighbourhood import LocalSums
-from kwis.estimators.registry import further_by_name
 from kwis.sample import safe_ratio
 from kwis.typing import Bandwidth, Floats, Ints
 from kwis_paper.beyond.columns import LOGGED, ORACLE, REPAIRED, WITH_ORACLE
-from kwis_paper.beyond.rule import CLIPPED, heavy_sets
+from kwis_paper.beyond.rule import heavy_sets
 from kwis_paper.beyond.workshop import Pair, Workshop
 from kwis_paper.estimates import Influenced, local_of, mean_of, ratio_of
 from kwis_paper.grid import Cell
 from kwis_paper.pairs import Pairs
 
 Found = dict[str, Influenced]
+
+_CLIPPED = DoublyRobust(HalfNormalised("clipping"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,7 +111,6 @@ class Bench:
         ``weight`` is ``(n, test_sets)``, and ``refits`` are ``(parts, n, test_sets)`` propensities of the
         logged actions; empty where nothing was repaired.
         """
-        estimator = further_by_name()[CLIPPED]
 
         def sample(weights: Floats) -> PredictedSample:
             logged = WeightedSample(context=context, weight=weights[:, number], reward=self.reward[:, number])
@@ -118,8 +118,8 @@ class Bench:
                 logged, predicted=self.predicted[:, number], predicted_value=self.value[:, 0]
             )
 
-        refitted = [estimator.estimate(sample(self.weight_from(one))).value for one in refits]
-        found = Contrast.of(estimator, sample(weight))
+        refitted = [_CLIPPED.estimate(sample(self.weight_from(one))).value for one in refits]
+        found = Contrast.of(_CLIPPED, sample(weight))
         return replace(found, refitted=np.array(refitted)) if refitted else found
 
     def local_estimates(self, weight: Floats, sums: LocalSums) -> Found:
