@@ -137,7 +137,7 @@ def _begin() -> None:
     command says so itself.
     """
     if not compilation.functions and hasattr(sys, "ps1") and sys.stderr is not None:
-        print("kwis is compiling, first run only: about 5 seconds", file=sys.stderr)
+        print("kwis is compiling, first run only: a few seconds", file=sys.stderr)
     compilation.functions += 1
 
 
